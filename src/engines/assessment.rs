@@ -1,0 +1,220 @@
+//! What an engine answers: a status, a value, details, signals for the verdict, and findings in the text.
+
+use std::{borrow::Cow, ops::Range};
+
+use serde::Serialize;
+
+/// One of the four questions that every record is asked. Each is answered by a probability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Question {
+    /// Is the content made up?
+    Fabricated,
+    /// Does the input try to subvert the model?
+    Attacked,
+    /// Does the output give away what it must not?
+    Leaking,
+    /// Is the service unwell?
+    Degraded,
+}
+
+impl Question {
+    /// All questions, in the order of reports.
+    pub const ALL: [Question; 4] = [Question::Fabricated, Question::Attacked, Question::Leaking, Question::Degraded];
+
+    /// The name in reports and in the configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Question::Fabricated => "fabricated",
+            Question::Attacked => "attacked",
+            Question::Leaking => "leaking",
+            Question::Degraded => "degraded",
+        }
+    }
+}
+
+/// When a signal is computed: tier 0 from the record alone, tier 1 from what came before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
+pub enum Tier {
+    /// From the record alone, before anything else is looked at.
+    #[serde(rename = "TIER_0")]
+    Zero,
+    /// From the history of the stream.
+    #[serde(rename = "TIER_1")]
+    One,
+}
+
+/// Where a likelihood ratio comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RatioSource {
+    /// Stated by the specification.
+    Seed,
+    /// Ours, modest until it is fitted on labelled data.
+    Default,
+    /// Set in the configuration.
+    Config,
+}
+
+/// One piece of evidence for or against one question.
+///
+/// A signal in the list was applicable; one that could not be computed is not in the list at all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signal {
+    /// The name in reports, `snake_case`.
+    pub id: &'static str,
+    /// The question that it bears on.
+    pub question: Question,
+    /// When it is computed.
+    pub tier: Tier,
+    /// Whether it fired.
+    pub fired: bool,
+    /// Strength in [0, 1]; what the engine measured even when it did not fire.
+    pub score: f64,
+    /// P(fires | yes) / P(fires | no), at full score.
+    pub likelihood_ratio: f64,
+    /// Where the ratio comes from.
+    pub ratio_source: RatioSource,
+    /// Whether it settles the question by itself (a violated schema that the record declares).
+    pub proof: bool,
+    /// Why it fired, as a clause without a full stop; empty when it did not.
+    pub detail: Cow<'static, str>,
+}
+
+impl Signal {
+    /// A signal that was looked for and not found.
+    pub fn absent(id: &'static str, question: Question, tier: Tier, ratio: (f64, RatioSource)) -> Signal {
+        let (likelihood_ratio, ratio_source) = ratio;
+        Signal { id, question, tier, fired: false, score: 0.0, likelihood_ratio, ratio_source, proof: false, detail: Cow::Borrowed("") }
+    }
+
+    /// The same signal, fired with `score` because of `detail`.
+    pub fn fire(mut self, score: f64, detail: impl Into<Cow<'static, str>>) -> Signal {
+        self.fired = true;
+        self.score = score;
+        self.detail = detail.into();
+        self
+    }
+}
+
+/// How an engine's value is to be read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Status {
+    /// Nothing unusual.
+    Ok,
+    /// Beyond the first cut.
+    Warn,
+    /// Beyond the second cut.
+    Error,
+    /// The engine had nothing to go on; neither a pass nor a zero.
+    NotAssessed(&'static str),
+}
+
+impl Status {
+    /// The name in reports: `ok`, `warn`, `error` or `not_assessed`.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Status::Ok => "ok",
+            Status::Warn => "warn",
+            Status::Error => "error",
+            Status::NotAssessed(_) => "not_assessed",
+        }
+    }
+
+    /// `ok` below `warn`, `warn` below `error`, else `error`.
+    pub fn from_cuts(value: f64, warn: f64, error: f64) -> Status {
+        if value < warn {
+            Status::Ok
+        } else if value < error {
+            Status::Warn
+        } else {
+            Status::Error
+        }
+    }
+}
+
+/// One named detail of an assessment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Detail {
+    /// A measured number; not finite is written as null.
+    Number(f64),
+    /// A count.
+    Count(u64),
+    /// Yes or no.
+    Flag(bool),
+    /// One of a fixed set of names.
+    Label(&'static str),
+    /// Names out of a fixed set, in order.
+    Labels(Vec<&'static str>),
+    /// Free text that must already be safe to show (no raw text of the record).
+    Text(String),
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Worth knowing.
+    Info,
+    /// Slightly suspicious.
+    Low,
+    /// Suspicious.
+    Medium,
+    /// Wrong in itself.
+    High,
+    /// Harmful in itself.
+    Critical,
+}
+
+/// Something in the text: which rule, where, how bad. The excerpt is cut, and redacted, when the finding is reported.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// `family/name`.
+    pub rule: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// JSON pointer into the normal form of the record: `/response`, `/prompt/2/text`.
+    pub field: Cow<'static, str>,
+    /// UTF-8 byte range in that field.
+    pub span: Range<usize>,
+}
+
+/// What an engine says of one record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assessment {
+    /// How the value is to be read.
+    pub status: Status,
+    /// The engine's number, if it has one; its range is in the engine's [`About`](super::About).
+    pub value: Option<f64>,
+    /// Named details, in a fixed order.
+    pub details: Vec<(&'static str, Detail)>,
+    /// Evidence for the verdict.
+    pub signals: Vec<Signal>,
+    /// Places in the text.
+    pub findings: Vec<Finding>,
+}
+
+impl Assessment {
+    /// An assessment with a status and a value and nothing else.
+    pub fn new(status: Status, value: f64) -> Assessment {
+        Assessment { status, value: Some(value), details: Vec::new(), signals: Vec::new(), findings: Vec::new() }
+    }
+
+    /// The engine had nothing to go on.
+    pub fn not_assessed(reason: &'static str) -> Assessment {
+        Assessment { status: Status::NotAssessed(reason), value: None, details: Vec::new(), signals: Vec::new(), findings: Vec::new() }
+    }
+
+    /// Adds a detail.
+    pub fn with(mut self, name: &'static str, detail: Detail) -> Assessment {
+        self.details.push((name, detail));
+        self
+    }
+
+    /// Adds a signal.
+    pub fn signal(mut self, signal: Signal) -> Assessment {
+        self.signals.push(signal);
+        self
+    }
+}

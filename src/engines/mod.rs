@@ -1,0 +1,73 @@
+//! Records become signals: one file per engine, each a pure function with a formula, a range and a source.
+//!
+//! - [`runtime`]: is the service well (latency, token rate, fingerprint, structure, health)?
+//! - [`language`]: does the answer read like a sound one (intent, hallucination, compression, compliance, JSON repair)?
+//! - [`tools`]: does a tool result look real (schema, latency, pattern, length)?
+//!
+//! Two kinds of engine meet in the pipeline. An [`Engine`] sees one record, has no memory and runs in parallel. A
+//! [`BaselineEngine`] sees one [`Row`] of numbers and the stream's [`Baseline`], and runs in input order. Both answer
+//! with an [`Assessment`]. Adding one is a file and a line in [`ENGINES`] or [`BASELINE_ENGINES`].
+
+pub mod assessment;
+pub mod language;
+pub mod row;
+pub mod runtime;
+pub mod tools;
+
+pub use assessment::{Assessment, Detail, Finding, Question, RatioSource, Severity, Signal, Status, Tier};
+pub use row::{Baseline, Fingerprint, Row};
+
+use crate::{record::Record, text::Features};
+
+/// What an engine is, for `llmverify engines`, the docs and the reports.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// The name in reports, in `--only` and in the configuration: `snake_case`.
+    pub name: &'static str,
+    /// What it looks for, in one sentence.
+    pub summary: &'static str,
+    /// The formula, as it runs.
+    pub formula: &'static str,
+    /// The range of its value, with the meaning of both ends.
+    pub range: &'static str,
+    /// Where the formula comes from.
+    pub source: &'static str,
+}
+
+/// One record and what was computed of its texts, once, for all engines.
+#[derive(Debug)]
+pub struct View<'r, 'a> {
+    /// The record.
+    pub record: &'r Record<'a>,
+    /// Features of the response; those of an empty text when there is none.
+    pub response: &'r Features,
+    /// Features of the prompt (its messages joined by newlines); those of an empty text when there is none.
+    pub prompt: &'r Features,
+    /// The texts of the prompt joined by newlines; empty when there is none.
+    pub prompt_text: &'r str,
+}
+
+impl View<'_, '_> {
+    /// The response text, empty when the record has none.
+    pub fn response_text(&self) -> &str {
+        self.record.response.as_deref().unwrap_or_default()
+    }
+}
+
+/// An engine that judges one record by itself.
+pub trait Engine: Send + Sync {
+    /// What the engine is.
+    fn about(&self) -> About;
+
+    /// What it says of one record. `None` when the engine does not concern this kind of record.
+    fn assess(&self, view: &View<'_, '_>) -> Option<Assessment>;
+}
+
+/// An engine that compares one record with the stream's rolling averages.
+pub trait BaselineEngine: Send + Sync {
+    /// What the engine is.
+    fn about(&self) -> About;
+
+    /// What it says of one row. `None` when the engine does not concern this kind of record.
+    fn assess(&self, row: &Row, baseline: &Baseline) -> Option<Assessment>;
+}

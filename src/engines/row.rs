@@ -1,0 +1,83 @@
+//! What the ordered stage may know of a record: numbers and hashes, no text.
+
+use super::Signal;
+
+/// Structure of a text in four numbers (seed 001), in the units of [`crate::text::Features`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fingerprint {
+    /// Words, separated by white space.
+    pub tokens: f64,
+    /// Sentences, at least 1.
+    pub sentences: f64,
+    /// `tokens / sentences`.
+    pub average_sentence_length: f64,
+    /// Shannon entropy of the code points, in bits.
+    pub entropy_bits: f64,
+}
+
+/// Rolling averages of one stream, as they were before the row at hand.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Baseline {
+    /// Samples learnt so far.
+    pub samples: u64,
+    /// Whether enough samples were learnt to compare with.
+    pub stable: bool,
+    /// Average latency in milliseconds.
+    pub latency_ms: Option<f64>,
+    /// Average tokens per second.
+    pub tokens_per_second: Option<f64>,
+    /// Average fingerprint of responses.
+    pub fingerprint: Option<Fingerprint>,
+    /// Average of the second, stylistic vector (seed 000).
+    pub style: Option<[f64; 4]>,
+}
+
+/// One record, reduced to what history needs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    /// Whether the record is a tool call (else an LLM call or feedback).
+    pub is_tool: bool,
+    /// Hash of the stream's key (model or tool, or the `--group-by` field).
+    pub stream: u64,
+    /// Hash of the session id, if there is one.
+    pub session: Option<u64>,
+    /// When, in milliseconds since the epoch.
+    pub timestamp_ms: Option<i64>,
+    /// Latency of the call or execution time of the tool, in milliseconds.
+    pub latency_ms: Option<f64>,
+    /// Whether this latency is a whole number of milliseconds.
+    pub latency_is_whole: bool,
+    /// Tokens in the response, as reported (or estimated, when that was asked for).
+    pub response_tokens: Option<f64>,
+    /// Fingerprint of the response, when there is one.
+    pub fingerprint: Option<Fingerprint>,
+    /// Stylistic vector of the response (seed 000), when there is one.
+    pub style: Option<[f64; 4]>,
+    /// The response's compression score without its entropy term, for the compression engine.
+    pub compression_base: Option<f64>,
+    /// Hash of the canonical arguments of a tool call.
+    pub args: Option<u64>,
+    /// JSON-serialised length of a tool's result, in code points.
+    pub result_length: Option<f64>,
+    /// Top-level numeric fields of a tool's result: hash of the name, value, position among the result's fields.
+    pub fields: Vec<Field>,
+    /// Hashes of the names of all top-level fields of a tool's result, in their order.
+    pub field_names: Vec<u64>,
+    /// Tier-0 signals that were computed from the record alone.
+    pub tier0: Vec<Signal>,
+    /// Whether the tool answered with an explicit error.
+    pub is_error: bool,
+    /// A person's label, when the record is feedback.
+    pub feedback: Option<crate::record::Feedback>,
+}
+
+/// One numeric field of a tool result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Field {
+    /// Hash of the field's name.
+    pub name: u64,
+    /// Its value.
+    pub value: f64,
+    /// Its position among the result's top-level fields.
+    pub index: u32,
+}

@@ -1,0 +1,79 @@
+//! Bytes become units: paths, globs, folders and standard input, plain or compressed, cut into batches of whole units.
+//!
+//! A *unit* is what should be one record: a line of a JSON Lines file, an element of a JSON array, or one object of a
+//! stream of pretty-printed objects. Units are found here and parsed elsewhere; a unit that cannot even be cut out
+//! (too large, unreadable) travels as [`Content::Rejected`] in its place, so that nothing is lost or counted twice.
+//!
+//! - [`paths`]: arguments → ordered list of sources
+//! - [`compression`]: gzip and zstd, by magic bytes
+//! - [`framing`]: bytes → units
+//! - [`reader`]: sources → [`Batch`]es, in order, bounded in memory
+
+pub mod compression;
+pub mod framing;
+pub mod paths;
+pub mod reader;
+
+use std::{ops::Range, sync::Arc};
+
+pub use reader::{Limits, Reader, Totals};
+
+/// Where a unit stands: enough to find it again with `sed -n LINEp` or `dd`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The source as the user would write it (`-` for standard input).
+    pub source: Arc<str>,
+    /// Line on which the unit begins, from 1.
+    pub line: u64,
+    /// Position among the units of that line, from 0; `None` when the line holds one.
+    pub item: Option<u32>,
+    /// Offset of the unit's first byte in the (decompressed) source.
+    pub byte: u64,
+}
+
+/// Some whole units of one source, in order.
+#[derive(Debug)]
+pub struct Batch {
+    /// The source that they come from.
+    pub source: Arc<str>,
+    /// Their bytes; [`Content::Text`] points into them.
+    pub bytes: Vec<u8>,
+    /// The units.
+    pub units: Vec<Unit>,
+}
+
+/// One unit of input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// Line on which it begins, from 1.
+    pub line: u64,
+    /// Offset of its first byte in the (decompressed) source.
+    pub byte: u64,
+    /// What it holds.
+    pub content: Content,
+}
+
+/// What a unit holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Bytes to parse, as a range of [`Batch::bytes`]; never blank.
+    Text(Range<usize>),
+    /// A unit that could not be cut out, and why.
+    Rejected(Cut),
+}
+
+/// Why a unit, or the rest of a source, could not be cut out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// It is larger than the limit, which is named `max_record_bytes`.
+    TooLarge {
+        /// Its size, as far as it was seen.
+        bytes: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// The source could not be opened or read on from here (vanished, not permitted, cut in the middle of a gzip).
+    Unreadable(String),
+    /// The bytes end or break off inside of a value.
+    Truncated(String),
+}

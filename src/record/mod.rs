@@ -1,0 +1,165 @@
+//! Units of input become records: one normal form for LLM calls, tool calls and feedback.
+//!
+//! - [`json`]: the borrowed JSON tree that a unit is parsed into
+//! - [`reader`]: unit → [`Record`] or [`Rejected`], by the dialects below
+//! - [`native`]: our own field names and their common synonyms
+//! - [`openai_chat`]: OpenAI Chat Completions bodies, bare or as request/response pairs
+//! - [`mapping`]: `--map field=/json/pointer`, for home-made logs
+//! - [`schema`]: the JSON Schema of the normal form
+
+pub mod json;
+pub mod mapping;
+pub mod native;
+pub mod openai_chat;
+pub mod reader;
+pub mod schema;
+
+use std::borrow::Cow;
+
+use json::Json;
+
+/// What kind of event a record describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// One call of a language model.
+    Llm,
+    /// One call of a tool.
+    Tool,
+    /// A person's label for earlier results of a tool; adapts thresholds, is not judged itself.
+    Feedback,
+}
+
+impl Kind {
+    /// The name of the kind in records and reports: `llm`, `tool` or `feedback`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Llm => "llm",
+            Kind::Tool => "tool",
+            Kind::Feedback => "feedback",
+        }
+    }
+}
+
+/// One LLM call, tool call or feedback, in the normal form that every engine reads.
+///
+/// Text is borrowed from the unit where JSON allows it. A field that was present but unusable (a negative latency,
+/// a number where text belongs) is `None` here and named in [`Record::problems`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record<'a> {
+    /// What the record describes.
+    pub kind: Kind,
+    /// The record's own id; a missing one is replaced by `source:line:item` in reports.
+    pub id: Option<Cow<'a, str>>,
+    /// When the call began, in milliseconds since the Unix epoch.
+    pub timestamp_ms: Option<i64>,
+    /// The conversation that the call belongs to.
+    pub session_id: Option<Cow<'a, str>>,
+    /// The model that answered.
+    pub model: Option<Cow<'a, str>>,
+    /// Who served the model.
+    pub provider: Option<Cow<'a, str>>,
+    /// The system prompt.
+    pub system: Option<Cow<'a, str>>,
+    /// What the model was asked.
+    pub prompt: Prompt<'a>,
+    /// Documents that the answer should rest on.
+    pub context: Vec<Passage<'a>>,
+    /// What the model answered.
+    pub response: Option<Cow<'a, str>>,
+    /// Time to the whole response, in milliseconds; finite and not negative.
+    pub latency_ms: Option<f64>,
+    /// Time to the first token, in milliseconds; finite and not negative.
+    pub ttft_ms: Option<f64>,
+    /// Tokens in the prompt, as the provider counted them.
+    pub prompt_tokens: Option<u64>,
+    /// Tokens in the response, as the provider counted them.
+    pub response_tokens: Option<u64>,
+    /// Why the model stopped.
+    pub finish_reason: Option<Cow<'a, str>>,
+    /// The error that the call ended with, as text.
+    pub error: Option<Cow<'a, str>>,
+    /// Instruction rules that the response must follow (a JSON list, read by the compliance engine).
+    pub rules: Option<Json<'a>>,
+    /// The JSON Schema that the response must satisfy.
+    pub expected_schema: Option<Json<'a>>,
+    /// The tool that was called.
+    pub tool: Option<Cow<'a, str>>,
+    /// What the tool was called with.
+    pub args: Option<Json<'a>>,
+    /// What the tool answered. `Some(Json::Null)` is an answer, `None` is no answer in the log.
+    pub result: Option<Json<'a>>,
+    /// Time that the tool took, in milliseconds; finite and not negative.
+    pub execution_time_ms: Option<f64>,
+    /// A label from outside (ground truth), carried through to reports and never used for a verdict.
+    pub label: Option<Cow<'a, str>>,
+    /// The feedback, for [`Kind::Feedback`].
+    pub feedback: Option<Feedback>,
+    /// Fields that were present but could not be used as they stand.
+    pub problems: Vec<Problem>,
+}
+
+/// The prompt, in the shape in which it was logged.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Prompt<'a> {
+    /// No prompt in the record.
+    #[default]
+    Absent,
+    /// One text; its pointer is `/prompt`.
+    Text(Cow<'a, str>),
+    /// A list of messages; the pointer of the third is `/prompt/2/text`.
+    Messages(Vec<Message<'a>>),
+}
+
+impl<'a> Prompt<'a> {
+    /// The texts of the prompt in order, with the index that their pointer carries (`None` for one text).
+    pub fn texts(&self) -> impl Iterator<Item = (Option<usize>, &str)> {
+        let (text, messages) = match self {
+            Prompt::Absent => (None, &[][..]),
+            Prompt::Text(text) => (Some((None, text.as_ref())), &[][..]),
+            Prompt::Messages(messages) => (None, messages.as_slice()),
+        };
+        let numbered = messages.iter().enumerate();
+        text.into_iter().chain(numbered.map(|(i, message)| (Some(i), message.text.as_ref())))
+    }
+
+    /// Whether the record holds no prompt at all.
+    pub fn is_absent(&self) -> bool {
+        matches!(self, Prompt::Absent)
+    }
+}
+
+/// One message of a prompt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message<'a> {
+    /// Who speaks: `system`, `user`, `assistant`, `tool` or what the log says.
+    pub role: Cow<'a, str>,
+    /// What is said, the text parts joined by newlines.
+    pub text: Cow<'a, str>,
+}
+
+/// One document of the context.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Passage<'a> {
+    /// The document's own id.
+    pub id: Option<Cow<'a, str>>,
+    /// The document's text.
+    pub text: Cow<'a, str>,
+}
+
+/// A person's label for what a tool returned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Feedback {
+    /// Whether the result was in fact made up.
+    pub was_hallucination: bool,
+    /// The confidence that had been reported for it, if known.
+    pub confidence: Option<f64>,
+}
+
+/// A field that was present but unusable: the record is audited without it, and the report says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The field of the normal form, or the JSON pointer into the unit.
+    pub field: String,
+    /// Why it could not be used, as a clause ("is negative").
+    pub reason: String,
+}

@@ -1,0 +1,17 @@
+//! Numbers become estimates, each with a lawful merge where parts meet.
+//!
+//! - [`log_odds`]: the Bayesian combiner of seed 002
+//! - [`welford`]: running mean and variance, with a cap on the weight of history
+//! - [`ema`]: exponential moving average
+//! - [`normal`]: tail and quantile of the standard normal distribution
+//! - [`histogram`]: fixed logarithmic bins of 1% relative error, mergeable; percentiles
+//! - [`wilson`]: the Wilson score interval of a rate
+//! - [`hash`]: stable 64-bit hashes of names and JSON values
+
+pub mod ema;
+pub mod hash;
+pub mod histogram;
+pub mod log_odds;
+pub mod normal;
+pub mod welford;
+pub mod wilson;
