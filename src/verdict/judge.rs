@@ -1,0 +1,159 @@
+//! Signals → one answer per question → one decision.
+//!
+//! **Formula**: each question has a [`Policy`]; its posterior is [`log_odds::posterior`] over the question's signals.
+//! `accept` below `flag_from`, `flag` below `block_from`, else `block`; never above the policy's ceiling; a proof
+//! blocks on its own; a question on which nothing fired is accepted, whatever its thresholds. The record's decision is
+//! the worst of its assessed questions, and `not_assessed` when there is none.
+//!
+//! **High risk**: a proof, or a posterior of at least [`HIGH_RISK_FROM`] on a question that blocks.
+//!
+//! **Source**: seed 002 (thresholds, combiner); `docs/algorithms.md` for the four questions.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    engines::{Question, Signal, Tier},
+    stats::log_odds::{self, Evidence},
+};
+
+/// A posterior from here on is high risk.
+pub const HIGH_RISK_FROM: f64 = 0.9;
+
+/// What is done about a record, or about one of its questions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// There was nothing to go on: neither a pass nor a failure.
+    NotAssessed,
+    /// Nothing speaks strongly enough against it.
+    Accept,
+    /// Worth a look.
+    Flag,
+    /// Should not have passed.
+    Block,
+}
+
+impl Decision {
+    /// All decisions, in the order of reports.
+    pub const ALL: [Decision; 4] = [Decision::Accept, Decision::Flag, Decision::Block, Decision::NotAssessed];
+
+    /// The name in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Decision::NotAssessed => "not_assessed",
+            Decision::Accept => "accept",
+            Decision::Flag => "flag",
+            Decision::Block => "block",
+        }
+    }
+}
+
+/// How one question is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Policy {
+    /// P(yes) before any evidence.
+    pub prior: f64,
+    /// A posterior from here on is flagged.
+    pub flag_from: f64,
+    /// A posterior from here on is blocked.
+    pub block_from: f64,
+    /// The worst that this question can decide.
+    pub ceiling: Decision,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy { prior: 0.01, flag_from: 0.2, block_from: 0.5, ceiling: Decision::Block }
+    }
+}
+
+impl Policy {
+    /// The decision for a posterior, given whether anything fired and whether something is proven.
+    pub fn decide(&self, posterior: f64, fired: bool, proof: bool) -> Decision {
+        let decision = if proof || (fired && posterior >= self.block_from) {
+            Decision::Block
+        } else if fired && posterior >= self.flag_from.min(self.block_from) {
+            Decision::Flag
+        } else {
+            Decision::Accept
+        };
+        decision.min(self.ceiling)
+    }
+}
+
+/// The answer to one question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The question.
+    pub question: Question,
+    /// `None` when assessed; else why there was nothing to go on.
+    pub not_assessed: Option<&'static str>,
+    /// P(yes) before the evidence.
+    pub prior: f64,
+    /// P(yes) after it; the prior when not assessed.
+    pub posterior: f64,
+    /// What follows.
+    pub decision: Decision,
+    /// Whether something is proven.
+    pub proof: bool,
+}
+
+/// The answers of one record, and what follows from them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// The worst decision of the questions.
+    pub decision: Decision,
+    /// One answer per question, in the order of [`Question::ALL`].
+    pub answers: [Answer; 4],
+    /// Whether the record is high risk.
+    pub high_risk: bool,
+}
+
+impl Verdict {
+    /// P(fabricated), which seed 002 calls `confidence`; `None` when that was not assessed.
+    pub fn confidence(&self) -> Option<f64> {
+        let answer = &self.answers[Question::Fabricated as usize];
+        answer.not_assessed.is_none().then_some(answer.posterior)
+    }
+
+    /// Whether the record is blocked as fabricated.
+    pub fn is_hallucinated(&self) -> bool {
+        self.answers[Question::Fabricated as usize].decision == Decision::Block
+    }
+}
+
+impl Signal {
+    /// The signal as the combiner sees it.
+    pub fn evidence(&self) -> Evidence {
+        Evidence {
+            fired: self.fired,
+            score: self.score,
+            likelihood_ratio: self.likelihood_ratio,
+            absence_counts: self.tier == Tier::Zero,
+        }
+    }
+}
+
+/// Answers the four questions by `signals`. `absences` says, per question, why it has no signal when it has none.
+pub fn judge(signals: &[Signal], policies: &[Policy; 4], absences: &[&'static str; 4]) -> Verdict {
+    let answers = Question::ALL.map(|question| {
+        let policy = &policies[question as usize];
+        let about = || signals.iter().filter(|signal| signal.question == question);
+        if about().next().is_none() {
+            let not_assessed = Some(absences[question as usize]);
+            let (prior, posterior) = (policy.prior, policy.prior);
+            return Answer { question, not_assessed, prior, posterior, decision: Decision::NotAssessed, proof: false };
+        }
+        let posterior = log_odds::posterior(policy.prior, about().map(Signal::evidence));
+        let fired = about().any(|signal| signal.fired);
+        let proof = about().any(|signal| signal.fired && signal.proof);
+        let decision = policy.decide(posterior, fired, proof);
+        Answer { question, not_assessed: None, prior: policy.prior, posterior, decision, proof }
+    });
+    let decision = answers.iter().map(|answer| answer.decision).max().unwrap_or(Decision::NotAssessed);
+    let high_risk = answers.iter().any(|answer| {
+        answer.decision == Decision::Block && (answer.proof || answer.posterior >= HIGH_RISK_FROM)
+    });
+    Verdict { decision, answers, high_risk }
+}
