@@ -1,0 +1,189 @@
+//! The arguments that `audit` and `explain` share: what to read, with which settings.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, bail};
+use clap::{Args, ValueEnum, ValueHint};
+
+use llmverify::{
+    config::{Layers, Settings},
+    input::{Limits, Reader},
+    pipeline::{Filter, Sample},
+};
+
+/// What to read, and with which settings.
+#[derive(Debug, Args)]
+pub struct Inputs {
+    /// Files, folders, globs, or `-` for standard input; gzip and zstd are recognised.
+    #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
+    pub paths: Vec<String>,
+
+    #[command(flatten)]
+    pub settings: SettingsArgs,
+
+    /// Where a home-made log keeps a field: `FIELD=/json/pointer[:unit]`, as in `latency_ms=/meta/latency_s:s`.
+    #[arg(long, value_name = "FIELD=POINTER", help_heading = "Input")]
+    pub map: Vec<String>,
+    /// Only records from this time on: a date or an RFC 3339 time, UTC when it names no zone.
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Input")]
+    pub since: Option<i64>,
+    /// Only records before this time.
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Input")]
+    pub until: Option<i64>,
+    /// Only N records, or a share such as `5%`; which ones depends on the input alone.
+    #[arg(long, value_name = "N", value_parser = sample, help_heading = "Input")]
+    pub sample: Option<Sample>,
+    /// Only these engines, by the names that `llmverify engines` lists.
+    #[arg(long, value_name = "ENGINE,...", value_delimiter = ',', help_heading = "Input")]
+    pub only: Vec<String>,
+    /// What groups records into streams with a history of their own.
+    #[arg(long, value_name = "FIELD", help_heading = "Input")]
+    pub group_by: Option<GroupBy>,
+    /// Threads; all cores when not given. The output does not depend on it.
+    #[arg(long, short = 'j', value_name = "N", help_heading = "Input")]
+    pub threads: Option<usize>,
+    /// Bytes read into one batch; the output does not depend on it.
+    #[arg(long, value_name = "BYTES", hide = true)]
+    pub batch_bytes: Option<usize>,
+    /// A record above this size is rejected.
+    #[arg(long, value_name = "BYTES", help_heading = "Input")]
+    pub max_record_bytes: Option<u64>,
+}
+
+/// Where settings come from.
+#[derive(Debug, Args)]
+pub struct SettingsArgs {
+    /// This configuration file, not the nearest llmverify.toml.
+    #[arg(long, value_name = "FILE", conflicts_with = "isolated", help_heading = "Settings", value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
+    /// No configuration file.
+    #[arg(long, help_heading = "Settings")]
+    pub isolated: bool,
+    /// Whose constants are the defaults.
+    #[arg(long, value_name = "WHOSE", help_heading = "Settings")]
+    pub compat: Option<Compat>,
+}
+
+/// `--compat`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Compat {
+    /// Our own defaults
+    Llmverify,
+    /// The letter of the specification
+    Seed,
+}
+
+/// `--group-by`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum GroupBy {
+    /// The model of an LLM call, the tool of a tool call
+    Model,
+    /// The provider, then the model or tool
+    Provider,
+    /// The session, then the model or tool
+    Session,
+    /// The label, then the model or tool
+    Label,
+}
+
+fn name_of(value: impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().replace('-', "_")).unwrap_or_default()
+}
+
+impl SettingsArgs {
+    /// The file's layer with what these arguments say on top.
+    pub fn layers(&self) -> anyhow::Result<Layers> {
+        let found = match (&self.config, self.isolated) {
+            (Some(path), _) => Some(path.clone()),
+            (None, true) => None,
+            (None, false) => Layers::find(&std::env::current_dir().context("cannot tell the working directory")?),
+        };
+        let mut layers = Layers::read(found.as_deref())?;
+        if let Some(compat) = self.compat {
+            layers.set("compat", name_of(compat));
+        }
+        Ok(layers)
+    }
+}
+
+impl Inputs {
+    /// The layers with what these arguments say on top.
+    pub fn layers(&self) -> anyhow::Result<Layers> {
+        let mut layers = self.settings.layers()?;
+        for spec in &self.map {
+            let Some((field, pointer)) = spec.split_once('=') else {
+                bail!("--map {spec}: expected FIELD=/json/pointer");
+            };
+            layers.set(&format!("map.{field}"), pointer);
+        }
+        if !self.only.is_empty() {
+            layers.set("only", self.only.clone());
+        }
+        if let Some(group_by) = self.group_by {
+            layers.set("group_by", name_of(group_by));
+        }
+        if let Some(bytes) = self.max_record_bytes {
+            layers.set("input.max_record_bytes", i64::try_from(bytes).unwrap_or(i64::MAX));
+        }
+        if let Some(bytes) = self.batch_bytes {
+            layers.set("input.batch_bytes", i64::try_from(bytes).unwrap_or(i64::MAX));
+        }
+        Ok(layers)
+    }
+
+    /// Opens the sources.
+    pub fn open(&self, settings: &Settings) -> anyhow::Result<Reader> {
+        let limits = Limits {
+            batch_bytes: settings.input.batch_bytes.max(1),
+            max_record_bytes: settings.input.max_record_bytes,
+        };
+        Reader::open(&self.paths, limits)
+    }
+
+    /// Which records to audit. A sample of N needs a first pass over the sources, to know what there is.
+    pub fn filter(&self, settings: &Settings) -> anyhow::Result<Filter> {
+        if matches!(self.sample, Some(Sample::Count(_))) && self.paths.iter().any(|path| path == "-") {
+            bail!("--sample N reads its input twice, which standard input cannot; use a share such as --sample 5%");
+        }
+        let mut filter = Filter { since_ms: self.since, until_ms: self.until, ..Filter::default() };
+        match self.sample {
+            None => {}
+            Some(sample) => filter.draw(sample, || self.open(settings))?,
+        }
+        Ok(filter)
+    }
+
+    /// The threads to use.
+    pub fn thread_count(&self) -> usize {
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.filter(|threads| *threads > 0).unwrap_or_else(all)
+    }
+
+    /// Whether `path` is one of the inputs, which no report may overwrite.
+    pub fn contains(&self, path: &Path) -> bool {
+        let Ok(path) = fs::canonicalize(path) else { return false };
+        self.paths.iter().any(|input| fs::canonicalize(input).is_ok_and(|input| input == path))
+    }
+}
+
+fn time(text: &str) -> Result<i64, String> {
+    use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
+    if let Ok(timestamp) = text.parse::<Timestamp>() {
+        return Ok(timestamp.as_millisecond());
+    }
+    let civil = text.parse::<DateTime>().map_err(|_| "expected a date (2026-11-01) or an RFC 3339 time".to_owned())?;
+    let zoned = civil.to_zoned(TimeZone::UTC).map_err(|error| error.to_string())?;
+    Ok(zoned.timestamp().as_millisecond())
+}
+
+fn sample(text: &str) -> Result<Sample, String> {
+    let expected = || format!("expected a number of records, or a share such as 5%, not {text:?}");
+    if let Some(percent) = text.strip_suffix('%') {
+        let share = percent.trim().parse::<f64>().map_err(|_| expected())? / 100.0;
+        return if (0.0..=1.0).contains(&share) { Ok(Sample::Share(share)) } else { Err(expected()) };
+    }
+    text.parse::<u64>().map(Sample::Count).map_err(|_| expected())
+}

@@ -1,0 +1,94 @@
+//! Arguments → plan: one file per subcommand, each with its arguments, its help and its `run`.
+
+mod audit;
+mod config;
+mod engine;
+mod engines;
+mod explain;
+mod init;
+mod inputs;
+mod progress;
+mod schema;
+pub mod style;
+
+use std::io;
+
+use clap::{ColorChoice, Parser, Subcommand};
+
+use llmverify::verdict::gate::ExitStatus;
+
+/// Audits logs of LLM and tool calls, offline: a verdict per record, a health report per log.
+#[derive(Debug, Parser)]
+#[command(name = "llmverify", version, max_term_width = 100, styles = style::HELP, after_help = "\
+Examples:
+  llmverify audit logs.jsonl                      a report at the terminal
+  llmverify audit logs/ --out report.json         and a machine-readable one beside it
+  llmverify audit logs.jsonl --format jsonl       one verdict per line
+  llmverify explain logs.jsonl --line 42          why record 42 was judged as it was
+
+Exit status: 0 audited and within policy, 1 policy violated, 2 wrong usage or configuration,
+3 could not audit everything, 130 interrupted.")]
+struct Cli {
+    /// When to use colours; NO_COLOR is obeyed.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: ColorChoice,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Audit(Box<audit::Args>),
+    Explain(Box<explain::Args>),
+    Engines(engines::Args),
+    Engine(engine::Args),
+    Schema(schema::Args),
+    Config(config::Args),
+    Init(init::Args),
+}
+
+/// Runs the command line.
+///
+/// # Errors
+/// Wrong usage, an unusable configuration, or output that cannot be written; see [`status_of`].
+pub fn run() -> anyhow::Result<ExitStatus> {
+    let cli = Cli::parse();
+    match cli.color {
+        ColorChoice::Auto => {}
+        ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
+        ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
+    }
+    match cli.command {
+        Command::Audit(args) => audit::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Engines(args) => engines::run(&args),
+        Command::Engine(args) => engine::run(&args),
+        Command::Schema(args) => schema::run(&args),
+        Command::Config(args) => config::run(&args),
+        Command::Init(args) => init::run(&args),
+    }
+}
+
+/// Something that was not the user's mistake kept the audit from being done.
+#[derive(Debug)]
+pub struct CouldNotAudit(pub String);
+
+impl std::fmt::Display for CouldNotAudit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for CouldNotAudit {}
+
+/// The exit status that belongs to an error: wrong usage, unless it says otherwise.
+pub fn status_of(error: &anyhow::Error) -> ExitStatus {
+    if error.downcast_ref::<CouldNotAudit>().is_some() { ExitStatus::CouldNotAudit } else { ExitStatus::Usage }
+}
+
+/// Whether the reader of our output has gone, which is its right.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    })
+}

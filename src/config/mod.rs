@@ -1,0 +1,274 @@
+//! Every constant of the audit in one tree of settings: defaults, then `llmverify.toml`, then the command line.
+//!
+//! - [`Settings`]: the tree; each engine's part is defined beside the engine
+//! - [`layers`]: which layer set what, and how the layers are merged
+//! - [`template`]: the commented file that `llmverify init` writes
+//!
+//! Nothing inherits from anything but the defaults: one file counts, the nearest one upward from the working
+//! directory. Unknown keys are errors, with a suggestion.
+
+pub mod layers;
+pub mod template;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    engines::{Question, language, runtime, tools},
+    history, input,
+    record::mapping::Mapping,
+    report,
+    verdict::{Decision, gate, judge::Policy},
+};
+
+pub use layers::{ConfigError, Layers, Origin};
+
+/// The name of the configuration file.
+pub const FILE_NAME: &str = "llmverify.toml";
+
+/// Whose constants are the defaults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Compat {
+    /// Ours: the seeds', with what simulation and real logs showed to be better.
+    #[default]
+    Llmverify,
+    /// The letter of the seeds or, where they are silent, what their programs do.
+    Seed,
+}
+
+/// What groups records into streams, each with its own history and its own line in the report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GroupBy {
+    /// The model of an LLM call, the tool of a tool call.
+    #[default]
+    Model,
+    /// The provider, then the model or tool.
+    Provider,
+    /// The session, then the model or tool.
+    Session,
+    /// The label, then the model or tool.
+    Label,
+}
+
+/// All settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Whose constants are the defaults: `llmverify`, or `seed` for the letter of the specification.
+    pub compat: Compat,
+    /// What groups records into streams: `model` (or tool), `provider`, `session`, `label`.
+    pub group_by: GroupBy,
+    /// Engines to run, by name; empty for all.
+    pub only: Vec<String>,
+    /// Where a home-made log keeps each field: `latency_ms = "/meta/latency_s:s"`.
+    pub map: Mapping,
+    /// Limits of the reader.
+    pub input: InputSettings,
+    /// Constants of the engines.
+    pub engines: EngineSettings,
+    /// Constants of the ordered memory.
+    pub history: history::Settings,
+    /// Prior, thresholds and ceiling of each question.
+    pub questions: QuestionPolicies,
+    /// Priors and thresholds that differ for one stream (model or tool), by its name.
+    pub streams: BTreeMap<String, StreamOverrides>,
+    /// What a real result of each tool looks like, by the tool's name.
+    pub tools: BTreeMap<String, tools::profile::ToolProfile>,
+    /// What makes an audit fail.
+    pub gate: gate::Policy,
+    /// What goes into reports.
+    pub report: report::Settings,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            compat: Compat::default(),
+            group_by: GroupBy::default(),
+            only: Vec::new(),
+            map: Mapping::default(),
+            input: InputSettings::default(),
+            engines: EngineSettings::default(),
+            history: history::Settings::default(),
+            questions: QuestionPolicies::default(),
+            streams: BTreeMap::new(),
+            tools: BTreeMap::new(),
+            gate: gate::Policy::default(),
+            report: report::Settings::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// The defaults of `compat`.
+    pub fn preset(compat: Compat) -> Settings {
+        let mut settings = Settings { compat, ..Settings::default() };
+        if compat == Compat::Seed {
+            settings.engines = EngineSettings::seed();
+            settings.history = history::Settings::seed();
+        }
+        settings
+    }
+
+    /// The policies of one stream, in the order of [`Question::ALL`].
+    pub fn policies(&self, stream: &str) -> [Policy; 4] {
+        let overrides = self.streams.get(stream);
+        Question::ALL.map(|question| {
+            let policy = self.questions.of(question);
+            overrides.map_or(policy, |stream| stream.of(question).apply(policy))
+        })
+    }
+}
+
+/// Limits of the reader.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct InputSettings {
+    /// A record above this size, in bytes, is rejected by name.
+    pub max_record_bytes: u64,
+    /// Bytes that are read into one batch; no output depends on it.
+    pub batch_bytes: usize,
+}
+
+impl Default for InputSettings {
+    fn default() -> InputSettings {
+        let limits = input::Limits::default();
+        InputSettings { max_record_bytes: limits.max_record_bytes, batch_bytes: limits.batch_bytes }
+    }
+}
+
+/// Constants of the engines, one table per engine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EngineSettings {
+    /// Latency against the stream's baseline.
+    pub latency: runtime::latency::Settings,
+    /// Tokens per second against the stream's baseline.
+    pub token_rate: runtime::token_rate::Settings,
+    /// Structure of the text against the stream's baseline.
+    pub fingerprint: runtime::fingerprint::Settings,
+    /// JSON, lists and code blocks in the response.
+    pub structure: runtime::structure::Settings,
+    /// The health score.
+    pub health: runtime::health::Settings,
+    /// What kind of text the response is.
+    pub intent: language::intent::Settings,
+    /// The hallucination risk heuristic.
+    pub hallucination: language::hallucination::Settings,
+    /// Shallow answers to hard prompts.
+    pub compression: language::compression::Settings,
+    /// Instruction rules.
+    pub compliance: language::compliance::Settings,
+    /// Repair of broken JSON.
+    pub json_repair: language::json_repair::Settings,
+    /// Tool results: schema, latency, pattern, length.
+    pub tools: tools::Settings,
+}
+
+impl EngineSettings {
+    /// The constants of the seeds.
+    pub fn seed() -> EngineSettings {
+        EngineSettings {
+            fingerprint: runtime::fingerprint::Settings::seed(),
+            hallucination: language::hallucination::Settings::seed(),
+            tools: tools::Settings::seed(),
+            ..EngineSettings::default()
+        }
+    }
+}
+
+/// Prior, thresholds and ceiling of each question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct QuestionPolicies {
+    /// Is the content made up?
+    pub fabricated: Policy,
+    /// Does the input try to subvert the model?
+    pub attacked: Policy,
+    /// Does the output give away what it must not?
+    pub leaking: Policy,
+    /// Is the service unwell?
+    pub degraded: Policy,
+}
+
+impl Default for QuestionPolicies {
+    fn default() -> QuestionPolicies {
+        QuestionPolicies {
+            // The quick start of seed 002 answers 0.127, which follows from 0.15.
+            fabricated: Policy { prior: 0.15, ..Policy::default() },
+            attacked: Policy::default(),
+            leaking: Policy::default(),
+            degraded: Policy { prior: 0.05, ceiling: Decision::Flag, ..Policy::default() },
+        }
+    }
+}
+
+impl QuestionPolicies {
+    /// The policy of one question.
+    pub fn of(&self, question: Question) -> Policy {
+        match question {
+            Question::Fabricated => self.fabricated,
+            Question::Attacked => self.attacked,
+            Question::Leaking => self.leaking,
+            Question::Degraded => self.degraded,
+        }
+    }
+}
+
+/// What differs from the general policies for one stream.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct StreamOverrides {
+    /// Is the content made up?
+    pub fabricated: PolicyOverride,
+    /// Does the input try to subvert the model?
+    pub attacked: PolicyOverride,
+    /// Does the output give away what it must not?
+    pub leaking: PolicyOverride,
+    /// Is the service unwell?
+    pub degraded: PolicyOverride,
+}
+
+impl StreamOverrides {
+    fn of(&self, question: Question) -> &PolicyOverride {
+        match question {
+            Question::Fabricated => &self.fabricated,
+            Question::Attacked => &self.attacked,
+            Question::Leaking => &self.leaking,
+            Question::Degraded => &self.degraded,
+        }
+    }
+}
+
+/// The parts of a [`Policy`] that differ.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PolicyOverride {
+    /// P(yes) before any evidence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prior: Option<f64>,
+    /// A posterior from here on is flagged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flag_from: Option<f64>,
+    /// A posterior from here on is blocked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_from: Option<f64>,
+    /// The worst that this question can decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Decision>,
+}
+
+impl PolicyOverride {
+    fn apply(&self, policy: Policy) -> Policy {
+        Policy {
+            prior: self.prior.unwrap_or(policy.prior),
+            flag_from: self.flag_from.unwrap_or(policy.flag_from),
+            block_from: self.block_from.unwrap_or(policy.block_from),
+            ceiling: self.ceiling.unwrap_or(policy.ceiling),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Stage 2: units → records → assessments and rows. Parallel, without memory.
+//!
+//! Dialects whose records span units (streams, batch joins, tool results that follow their calls) will need an
+//! ordered, bounded step between parsing and analysis; native records never will. Its place is between
+//! [`parse`] and [`Analyst::analyse`], the two halves that [`Analyst::batch`] joins.
+
+use std::borrow::Cow;
+
+use crate::{
+    config::{GroupBy, Settings},
+    engines::{Assessment, Engine, Field, Row, View, language::compression, runtime::fingerprint, tools},
+    input::{Batch, Content, Cut, Place, Unit},
+    record::{
+        Kind, Record,
+        json::Json,
+        reader::{Parsed, RecordReader, Rejected},
+    },
+    stats::hash,
+    text::Features,
+};
+
+use super::filter::Filter;
+
+/// What a stream is called when the record does not say.
+pub const UNKNOWN_STREAM: &str = "(unknown)";
+
+/// One unit, or one item of a unit, after stage 2.
+pub struct Analysed<'a> {
+    /// Where it stands.
+    pub place: Place,
+    /// What became of it.
+    pub outcome: Outcome<'a>,
+}
+
+/// What became of a unit.
+pub enum Outcome<'a> {
+    /// A call to judge.
+    Call(Box<Call<'a>>),
+    /// A person's label, for the ordered stage.
+    Feedback(Row),
+    /// Left out by the window or the sample.
+    Skipped,
+    /// Not a record: why, and how many bytes into the unit.
+    Rejected(Rejected),
+}
+
+/// An LLM or tool call with all that can be said of it alone.
+pub struct Call<'a> {
+    /// The record.
+    pub record: Record<'a>,
+    /// The stream that it belongs to.
+    pub stream: String,
+    /// What each stateless engine says.
+    pub assessments: Vec<(&'static str, Assessment)>,
+    /// What the ordered stage may know.
+    pub row: Row,
+}
+
+/// All that stage 2 needs, shared by its threads.
+pub struct Analyst<'s> {
+    pub settings: &'s Settings,
+    pub reader: &'s RecordReader,
+    pub engines: &'s [&'s dyn Engine],
+    pub tools: &'s tools::Checks,
+    pub filter: &'s Filter,
+}
+
+impl Analyst<'_> {
+    /// Every unit of a batch, in order.
+    pub fn batch<'a>(&self, batch: &'a Batch) -> Vec<Analysed<'a>> {
+        let mut analysed = Vec::with_capacity(batch.units.len());
+        for unit in &batch.units {
+            let place = |item: Option<u32>, offset: usize| Place {
+                source: batch.source.clone(),
+                line: unit.line,
+                item,
+                byte: unit.byte + offset as u64,
+            };
+            let mut push = |place, outcome| analysed.push(Analysed { place, outcome });
+            match self.parse(batch, unit) {
+                Err(outcome) => push(place(None, 0), outcome),
+                Ok(Parsed::One(parsed)) => push(place(None, 0), self.analyse(parsed)),
+                Ok(Parsed::Many(items)) => {
+                    for item in items {
+                        push(place(Some(item.item), item.byte), self.analyse(item.outcome));
+                    }
+                }
+            }
+        }
+        analysed
+    }
+
+    fn parse<'a>(&self, batch: &'a Batch, unit: &Unit) -> Result<Parsed<'a>, Outcome<'a>> {
+        match &unit.content {
+            Content::Rejected(cut) => Err(Outcome::Rejected(Rejected { byte: 0, reason: describe(cut) })),
+            Content::Text(_) if !self.filter.takes_unit(&batch.source, unit.byte) => Err(Outcome::Skipped),
+            Content::Text(range) => Ok(self.reader.read(&batch.bytes[range.clone()])),
+        }
+    }
+
+    fn analyse<'a>(&self, parsed: Result<Record<'a>, Rejected>) -> Outcome<'a> {
+        let record = match parsed {
+            Err(rejected) => return Outcome::Rejected(rejected),
+            Ok(record) if !self.filter.takes_time(record.timestamp_ms) => return Outcome::Skipped,
+            Ok(record) => record,
+        };
+        let stream = stream_name(&record, self.settings.group_by).into_owned();
+        let mut row = self.row(&record, &stream);
+        if record.kind == Kind::Feedback {
+            return Outcome::Feedback(row);
+        }
+        let mut assessments = Vec::new();
+        match record.kind {
+            Kind::Llm => self.assess(&record, &mut row, &mut assessments),
+            Kind::Tool => row.tier0 = self.tools.tier0(&record),
+            Kind::Feedback => {}
+        }
+        Outcome::Call(Box::new(Call { record, stream, assessments, row }))
+    }
+
+    fn assess(&self, record: &Record<'_>, row: &mut Row, assessments: &mut Vec<(&'static str, Assessment)>) {
+        let prompt_text = join(record);
+        let (prompt, response) = (Features::of(&prompt_text), Features::of(record.response.as_deref().unwrap_or("")));
+        let view = View { record, response: &response, prompt: &prompt, prompt_text: &prompt_text };
+        for engine in self.engines {
+            if let Some(assessment) = engine.assess(&view) {
+                assessments.push((engine.about().name, assessment));
+            }
+        }
+        if record.response.is_some() {
+            row.fingerprint = Some(fingerprint::extract(&response));
+            row.style = Some(response.style());
+            row.compression = Some(compression::base_score(&prompt, &response, &self.settings.engines.compression));
+        }
+    }
+
+    fn row(&self, record: &Record<'_>, stream: &str) -> Row {
+        let is_tool = record.kind != Kind::Llm;
+        let latency_ms = if is_tool { record.execution_time_ms } else { record.latency_ms };
+        let mut row = Row {
+            is_tool,
+            stream: hash::name(stream),
+            session: record.session_id.as_deref().map(hash::name),
+            timestamp_ms: record.timestamp_ms,
+            latency_ms,
+            response_tokens: record.response_tokens.map(|tokens| tokens as f64),
+            feedback: record.feedback,
+            ..Row::default()
+        };
+        if is_tool {
+            row.args = record.args.as_ref().map(Json::canonical_hash);
+            row.is_error = tools::is_error(record);
+            if let Some(result) = &record.result {
+                row.result_length = Some(result.spaced_length_chars() as f64);
+                fields(result, &mut row);
+            }
+        }
+        row
+    }
+}
+
+fn fields(result: &Json<'_>, row: &mut Row) {
+    let Some(members) = result.as_object() else { return };
+    for (index, (name, value)) in members.iter().enumerate() {
+        let name = hash::name(name);
+        row.field_names.push(name);
+        if let (Json::Number(number), Ok(index)) = (value, u32::try_from(index)) {
+            row.fields.push(Field { name, value: number.as_f64(), index });
+        }
+    }
+}
+
+/// The key of the record's history.
+pub fn stream_name<'r>(record: &'r Record<'_>, group_by: GroupBy) -> Cow<'r, str> {
+    let own = if record.kind == Kind::Llm { &record.model } else { &record.tool };
+    let own = own.as_deref().unwrap_or(UNKNOWN_STREAM);
+    let group = match group_by {
+        GroupBy::Model => return Cow::Borrowed(own),
+        GroupBy::Provider => &record.provider,
+        GroupBy::Session => &record.session_id,
+        GroupBy::Label => &record.label,
+    };
+    Cow::Owned(format!("{}/{own}", group.as_deref().unwrap_or(UNKNOWN_STREAM)))
+}
+
+/// The texts of the prompt, joined by newlines; borrowed where there is one.
+fn join<'r>(record: &'r Record<'_>) -> Cow<'r, str> {
+    let mut texts = record.prompt.texts().map(|(_, text)| text);
+    let first = texts.next().unwrap_or_default();
+    let Some(second) = texts.next() else { return Cow::Borrowed(first) };
+    let rest = texts.fold(format!("{first}\n{second}"), |joined, text| joined + "\n" + text);
+    Cow::Owned(rest)
+}
+
+fn describe(cut: &Cut) -> String {
+    match cut {
+        Cut::TooLarge { bytes, limit } => {
+            format!("larger than max_record_bytes: at least {bytes} bytes, the limit is {limit}")
+        }
+        Cut::Unreadable(reason) | Cut::Truncated(reason) => reason.clone(),
+    }
+}

@@ -1,0 +1,156 @@
+//! The stages and the only threads: read, analyse, observe, judge and render, commit.
+//!
+//! Rounds of batches go through the stages one after another. Reading the next round overlaps with analysing this one;
+//! analysing, and judging with rendering, are parallel over batches; observing and committing are one thread, in input
+//! order. Nothing but the rounds is shared, so the output cannot depend on the number of threads or the size of a
+//! batch.
+//!
+//! - [`Auditor`]: the entry point of the library
+//! - [`filter`]: which units and records are taken
+//! - [`analyse`]: stage 2
+//! - [`judge`]: stage 4, up to the record's report object
+//! - [`sinks`]: where the bytes of stage 5 go
+//! - [`registry`]: the list of engines
+
+pub mod analyse;
+pub mod filter;
+pub mod judge;
+pub mod registry;
+pub mod sinks;
+
+use std::ops::ControlFlow;
+
+use anyhow::Result;
+use rayon::prelude::*;
+
+use crate::{
+    config::Settings,
+    engines::{BaselineEngine, Engine, tools},
+    history::{History, Observation},
+    input::{Batch, Reader},
+    record::reader::RecordReader,
+};
+
+pub use filter::{Filter, Sample};
+pub use registry::{abouts, check_engine_name, engine_names};
+
+use analyse::{Analysed, Analyst, Outcome};
+
+/// Batches of a round, per thread: enough that a slow batch does not leave the other threads idle.
+const BATCHES_PER_THREAD: usize = 4;
+
+/// How far an audit has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes read from disk (compressed, where the source is).
+    pub bytes_on_disk: u64,
+    /// Units committed.
+    pub units: u64,
+}
+
+/// A configured audit. Build one, add engines of your own, then run it over as many inputs as you like.
+///
+/// # Example
+/// See `examples/custom_engine.rs`.
+pub struct Auditor {
+    pub(crate) settings: Settings,
+    reader: RecordReader,
+    engines: Vec<Box<dyn Engine>>,
+    baseline_engines: Vec<Box<dyn BaselineEngine>>,
+    tools: tools::Checks,
+}
+
+/// One analysed unit with what the ordered stage made of it.
+pub(crate) type Observed<'a> = (Analysed<'a>, Option<Observation>);
+
+impl Auditor {
+    /// An audit with the built-in engines that `settings` ask for.
+    ///
+    /// # Errors
+    /// When a setting cannot be used: an unknown engine in `only`, a tool pattern that is no regular expression.
+    pub fn new(settings: Settings) -> Result<Auditor> {
+        let names = engine_names();
+        for name in &settings.only {
+            check_engine_name(name, &names)?;
+        }
+        Ok(Auditor {
+            reader: RecordReader::new(settings.map.clone()),
+            engines: registry::engines(&settings),
+            baseline_engines: registry::baseline_engines(&settings),
+            tools: tools::Checks::new(&settings.engines.tools, &settings.tools)?,
+            settings,
+        })
+    }
+
+    /// Adds an engine that judges a record by itself.
+    #[must_use]
+    pub fn with_engine(mut self, engine: impl Engine + 'static) -> Auditor {
+        self.engines.push(Box::new(engine));
+        self
+    }
+
+    /// Adds an engine that compares a record with its stream's baseline.
+    #[must_use]
+    pub fn with_baseline_engine(mut self, engine: impl BaselineEngine + 'static) -> Auditor {
+        self.baseline_engines.push(Box::new(engine));
+        self
+    }
+
+    /// The settings of the audit.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Drives all rounds: `render` turns the observed units of one batch into a part, in parallel; `commit` takes the
+    /// parts in input order, and may stop the audit.
+    pub(crate) fn drive<P: Send>(
+        &self,
+        input: &mut Reader,
+        filter: &Filter,
+        history: &mut History,
+        render: impl Fn(&[Observed<'_>]) -> P + Sync,
+        mut commit: impl FnMut(P, &Progress) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let engines: Vec<&dyn Engine> = self.engines.iter().map(AsRef::as_ref).collect();
+        let analyst =
+            Analyst { settings: &self.settings, reader: &self.reader, engines: &engines, tools: &self.tools, filter };
+        let mut progress = Progress::default();
+        let mut round = read_round(input);
+        while !round.is_empty() {
+            progress.bytes_on_disk = input.totals().bytes_on_disk;
+            let (next, analysed) = rayon::join(
+                || read_round(input),
+                || round.par_iter().map(|batch| analyst.batch(batch)).collect::<Vec<_>>(),
+            );
+            let observed: Vec<Vec<Observed<'_>>> =
+                analysed.into_iter().map(|batch| self.observe(batch, history)).collect();
+            let parts: Vec<P> = observed.par_iter().map(|batch| render(batch)).collect();
+            for (part, batch) in parts.into_iter().zip(&observed) {
+                progress.units += batch.len() as u64;
+                if commit(part, &progress)?.is_break() {
+                    return Ok(());
+                }
+            }
+            drop(observed);
+            round = next;
+        }
+        Ok(())
+    }
+
+    fn observe<'a>(&self, batch: Vec<Analysed<'a>>, history: &mut History) -> Vec<Observed<'a>> {
+        let observe = |unit: Analysed<'a>| {
+            let observation = match &unit.outcome {
+                Outcome::Call(call) => Some(history.observe(&call.row, &self.baseline_engines)),
+                Outcome::Feedback(row) => Some(history.observe(row, &self.baseline_engines)),
+                Outcome::Skipped | Outcome::Rejected(_) => None,
+            };
+            (unit, observation)
+        };
+        batch.into_iter().map(observe).collect()
+    }
+}
+
+fn read_round(input: &mut Reader) -> Vec<Batch> {
+    let batches = BATCHES_PER_THREAD * rayon::current_num_threads();
+    std::iter::from_fn(|| input.next_batch()).take(batches).collect()
+}
