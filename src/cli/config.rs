@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         }
         writeln!(out, "{} = {}  {FAINT}# {}{FAINT:#}", quoted(key), template::inline(&value), origin_of(origin, &layers))?;
     }
-    Ok(ExitStatus::Success)
+    Ok(ExitStatus::Ok)
 }
 
 fn origin_of(origin: Origin, layers: &Layers) -> String {

@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             writeln!(out, "{name}")?;
         }
         out.flush()?;
-        return Ok(ExitStatus::Success);
+        return Ok(ExitStatus::Ok);
     };
     let settings = args.settings.layers()?.settings()?;
     let probe = probe::find(name)?;
@@ -68,5 +68,5 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         out.write_all(b"\n")?;
     }
     out.flush()?;
-    Ok(ExitStatus::Success)
+    Ok(ExitStatus::Ok)
 }

@@ -46,5 +46,5 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         }
         writeln!(out)?;
     }
-    Ok(ExitStatus::Success)
+    Ok(ExitStatus::Ok)
 }

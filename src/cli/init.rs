@@ -33,7 +33,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let text = template();
     if args.stdout {
         std::io::stdout().lock().write_all(text.as_bytes())?;
-        return Ok(ExitStatus::Success);
+        return Ok(ExitStatus::Ok);
     }
     let shown = args.path.display();
     let mut file = match OpenOptions::new().write(true).create_new(true).open(&args.path) {
@@ -43,5 +43,5 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     };
     file.write_all(text.as_bytes()).with_context(|| format!("cannot write {shown}"))?;
     anstream::eprintln!("wrote {shown}; every line that is commented out shows the default");
-    Ok(ExitStatus::Success)
+    Ok(ExitStatus::Ok)
 }

@@ -38,5 +38,5 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         What::Config => config::template::config_schema(),
     };
     writeln!(std::io::stdout().lock(), "{schema:#}")?;
-    Ok(ExitStatus::Success)
+    Ok(ExitStatus::Ok)
 }

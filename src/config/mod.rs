@@ -19,7 +19,6 @@ use crate::{
     engines::{Question, language, runtime, tools},
     history, input,
     record::mapping::Mapping,
-    report,
     verdict::{Decision, gate, judge::Policy},
 };
 
@@ -80,8 +79,6 @@ pub struct Settings {
     pub tools: BTreeMap<String, tools::profile::ToolProfile>,
     /// What makes an audit fail.
     pub gate: gate::Policy,
-    /// What goes into reports.
-    pub report: report::Settings,
 }
 
 impl Default for Settings {
@@ -98,7 +95,6 @@ impl Default for Settings {
             streams: BTreeMap::new(),
             tools: BTreeMap::new(),
             gate: gate::Policy::default(),
-            report: report::Settings::default(),
         }
     }
 }
@@ -112,6 +108,26 @@ impl Settings {
             settings.history = history::Settings::seed();
         }
         settings
+    }
+
+    /// Whether the engine `name` runs.
+    pub fn runs(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == name)
+    }
+
+    /// The settings of the ordered memory, with the thresholds that feedback moves.
+    pub fn history_settings(&self) -> history::Settings {
+        let cuts = |policy: Policy| history::Cuts {
+            prior: policy.prior,
+            flag_from: policy.flag_from,
+            block_from: policy.block_from,
+        };
+        let fabricated = |name: &String| self.policies(name)[Question::Fabricated as usize];
+        history::Settings {
+            fabricated: cuts(self.questions.fabricated),
+            streams: self.streams.keys().map(|name| (name.clone(), cuts(fabricated(name)))).collect(),
+            ..self.history.clone()
+        }
     }
 
     /// The policies of one stream, in the order of [`Question::ALL`].
@@ -149,6 +165,8 @@ pub struct EngineSettings {
     pub latency: runtime::latency::Settings,
     /// Tokens per second against the stream's baseline.
     pub token_rate: runtime::token_rate::Settings,
+    /// Calls that ended with an error, or without a word.
+    pub outcome: runtime::outcome::Settings,
     /// Structure of the text against the stream's baseline.
     pub fingerprint: runtime::fingerprint::Settings,
     /// JSON, lists and code blocks in the response.

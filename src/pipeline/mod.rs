@@ -29,10 +29,12 @@ use crate::{
     history::{History, Observation},
     input::{Batch, Reader},
     record::reader::RecordReader,
+    report::{Partial, Report, VerdictRecord, format::Renderer, summary},
 };
 
 pub use filter::{Filter, Sample};
 pub use registry::{abouts, check_engine_name, engine_names};
+pub use sinks::Sink;
 
 use analyse::{Analysed, Analyst, Outcome};
 
@@ -101,6 +103,109 @@ impl Auditor {
         &self.settings
     }
 
+    /// Audits `input`: renders every record into the `sinks` as it goes, and returns the report on the whole, which the
+    /// sinks have then received too. `progress` is called after every batch.
+    ///
+    /// An audit whose sinks have all been closed by their readers stops there; what it returns covers what it saw.
+    ///
+    /// # Errors
+    /// When a sink cannot be written.
+    pub fn audit(
+        &self,
+        input: &mut Reader,
+        filter: &Filter,
+        sinks: &mut [Sink<'_>],
+        mut progress: impl FnMut(&Progress),
+    ) -> Result<Report> {
+        let mut history = History::new(&self.settings.history_settings());
+        let renderers: Vec<Renderer<'_>> = sinks.iter().map(Sink::renderer).collect();
+        for sink in sinks.iter_mut() {
+            sink.head()?;
+        }
+        let mut whole = Partial::default();
+        let mut units = 0;
+        self.drive(
+            input,
+            filter,
+            &mut history,
+            |batch| self.render(batch, &renderers),
+            |(partial, chunks), at| {
+                whole.merge(partial);
+                units = at.units;
+                for (sink, chunk) in sinks.iter_mut().zip(&chunks) {
+                    sink.chunk(chunk)?;
+                }
+                progress(at);
+                let nobody_reads = !sinks.is_empty() && sinks.iter().all(Sink::is_closed);
+                Ok(if nobody_reads { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            },
+        )?;
+        for reached in history.limits_reached() {
+            whole.limit(reached.name, reached.limit, reached.times);
+        }
+        let report = Report::new(whole, &totals(input, units), &self.settings.gate, &self.settings.engines.health);
+        for sink in sinks.iter_mut() {
+            sink.finish(&report)?;
+        }
+        Ok(report)
+    }
+
+    /// Replays `input` up to the first record that `is_wanted` and returns its verdict, with everything before it in
+    /// the history, as the audit had it.
+    ///
+    /// # Errors
+    /// None of its own; see [`Auditor::audit`].
+    pub fn explain(
+        &self,
+        input: &mut Reader,
+        filter: &Filter,
+        is_wanted: impl Fn(&VerdictRecord) -> bool + Sync,
+    ) -> Result<Option<VerdictRecord>> {
+        let mut history = History::new(&self.settings.history_settings());
+        let mut found = None;
+        let find = |batch: &[Observed<'_>]| {
+            batch.iter().filter_map(|unit| self.verdict_record(unit)).find(|record| is_wanted(record))
+        };
+        self.drive(input, filter, &mut history, find, |part, _| {
+            found = part;
+            Ok(if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        Ok(found)
+    }
+
+    fn verdict_record(&self, (unit, observation): &Observed<'_>) -> Option<VerdictRecord> {
+        let (Outcome::Call(call), Some(observation)) = (&unit.outcome, observation) else { return None };
+        let opinion = judge::opinion(call, observation, &self.settings);
+        Some(judge::describe(&unit.place, call, observation, &opinion))
+    }
+
+    /// Stage 4 for one batch: what it adds to the report, and to each sink.
+    fn render(&self, batch: &[Observed<'_>], renderers: &[Renderer<'_>]) -> (Partial, Vec<Vec<u8>>) {
+        let mut partial = Partial::default();
+        let mut chunks = vec![Vec::new(); renderers.len()];
+        for observed in batch {
+            let (unit, observation) = observed;
+            match &unit.outcome {
+                Outcome::Skipped => partial.skipped(),
+                Outcome::Feedback(_) => partial.feedback(),
+                Outcome::Rejected(fault) => {
+                    let rejected = judge::rejected(&unit.place, fault.byte, &fault.reason);
+                    sinks::rejected(renderers, &rejected, &mut chunks);
+                    partial.rejected(&rejected);
+                }
+                Outcome::Call(call) => {
+                    let Some(record) = self.verdict_record(observed) else { continue };
+                    sinks::record(renderers, &record, &mut chunks);
+                    partial.record(&record, &judge::measures(call));
+                    for shift in observation.iter().flat_map(|observation| &observation.shifts) {
+                        partial.event(judge::event(shift, call, &record));
+                    }
+                }
+            }
+        }
+        (partial, chunks)
+    }
+
     /// Drives all rounds: `render` turns the observed units of one batch into a part, in parallel; `commit` takes the
     /// parts in input order, and may stop the audit.
     pub(crate) fn drive<P: Send>(
@@ -147,6 +252,18 @@ impl Auditor {
             (unit, observation)
         };
         batch.into_iter().map(observe).collect()
+    }
+}
+
+fn totals(input: &Reader, units: u64) -> summary::Totals {
+    let read = input.totals();
+    summary::Totals {
+        files: read.files,
+        bytes: read.bytes,
+        lines: read.lines,
+        blank_lines: read.blank_lines,
+        units,
+        unreadable_sources: read.unreadable_sources,
     }
 }
 

@@ -1,0 +1,108 @@
+//! The list of engines. Adding one is a file beside the others and a line here.
+
+use anyhow::{Result, bail};
+
+use crate::{
+    config::Settings,
+    engines::{About, BaselineEngine, Engine, language, runtime, tools},
+    history,
+};
+
+/// The engines that judge a record by itself, in the order of reports.
+fn all_engines(settings: &Settings) -> Vec<Box<dyn Engine>> {
+    let engines = settings.engines.clone();
+    vec![
+        Box::new(runtime::outcome::Outcome::new(engines.outcome)),
+        Box::new(runtime::structure::Structure::new(engines.structure)),
+        Box::new(language::intent::Intent::new(engines.intent)),
+        Box::new(language::hallucination::Hallucination::new(engines.hallucination)),
+        Box::new(language::compliance::Compliance::new(engines.compliance)),
+        Box::new(language::json_repair::JsonRepair::new(engines.json_repair)),
+    ]
+}
+
+/// The engines that compare a record with its stream's baseline, in the order of reports.
+fn all_baseline_engines(settings: &Settings) -> Vec<Box<dyn BaselineEngine>> {
+    let engines = settings.engines.clone();
+    vec![
+        Box::new(runtime::latency::Latency::new(engines.latency)),
+        Box::new(runtime::token_rate::TokenRate::new(engines.token_rate)),
+        Box::new(runtime::fingerprint::FingerprintDrift::new(engines.fingerprint)),
+        Box::new(language::compression::Compression::new(engines.compression)),
+    ]
+}
+
+/// The engines that judge a record by itself, of those that `settings` ask for.
+pub fn engines(settings: &Settings) -> Vec<Box<dyn Engine>> {
+    let mut engines = all_engines(settings);
+    engines.retain(|engine| settings.runs(engine.about().name));
+    engines
+}
+
+/// The engines that need a baseline, of those that `settings` ask for.
+pub fn baseline_engines(settings: &Settings) -> Vec<Box<dyn BaselineEngine>> {
+    let mut engines = all_baseline_engines(settings);
+    engines.retain(|engine| settings.runs(engine.about().name));
+    engines
+}
+
+/// What every engine is, in the order of reports.
+pub fn abouts() -> Vec<About> {
+    let settings = Settings::default();
+    let mut abouts: Vec<About> = Vec::new();
+    abouts.extend(all_engines(&settings).iter().map(|engine| engine.about()));
+    abouts.extend(all_baseline_engines(&settings).iter().map(|engine| engine.about()));
+    abouts.extend(runtime::ABOUT);
+    abouts.extend(tools::ABOUT);
+    abouts.extend(history::ABOUT);
+    abouts
+}
+
+/// The names of all engines.
+pub fn engine_names() -> Vec<&'static str> {
+    abouts().iter().map(|about| about.name).collect()
+}
+
+/// Whether `name` is one of `known`.
+///
+/// # Errors
+/// When it is not; the message suggests the nearest.
+pub fn check_engine_name(name: &str, known: &[&'static str]) -> Result<()> {
+    if known.contains(&name) {
+        return Ok(());
+    }
+    let nearest = known
+        .iter()
+        .max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)))
+        .filter(|nearest| strsim::jaro_winkler(name, nearest) > 0.7);
+    match nearest {
+        Some(nearest) => bail!("unknown engine `{name}`; did you mean `{nearest}`?"),
+        None => bail!("unknown engine `{name}`; `llmverify engines --names` lists them"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_everything_is_said() {
+        let abouts = abouts();
+        for (index, about) in abouts.iter().enumerate() {
+            assert!(abouts[..index].iter().all(|other| other.name != about.name), "{} twice", about.name);
+            assert!(about.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'));
+            for text in [about.summary, about.formula, about.range, about.source] {
+                assert!(!text.is_empty(), "{} leaves something out", about.name);
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_with_a_suggestion() {
+        let known = engine_names();
+        assert!(check_engine_name("latency", &known).is_ok());
+        let error = check_engine_name("latenci", &known).unwrap_err().to_string();
+        assert!(error.contains("did you mean `latency`"), "{error}");
+        assert!(check_engine_name("zzz", &known).unwrap_err().to_string().contains("--names"));
+    }
+}

@@ -1,0 +1,199 @@
+//! Why one record was judged as it was, for people: a waterfall of log odds per question, then the evidence.
+
+use std::fmt::Write as _;
+
+use super::{
+    terminal::{Styles, clip, guard_line, safe},
+    verdict_record::{QuestionAnswer, SignalEntry, State, VerdictRecord},
+};
+use crate::{engines::Question, stats::log_odds, verdict::Decision};
+
+/// Log odds that fill the bar.
+const BAR_LOG_ODDS: f64 = 4.0;
+/// Characters of the bar.
+const BAR_CHARS: usize = 16;
+/// Characters of a detail.
+const DETAIL_CHARS_MAX: usize = 300;
+
+/// The whole explanation of `record`.
+pub fn render(record: &VerdictRecord, styles: &Styles) -> String {
+    let mut text = String::new();
+    head(record, styles, &mut text);
+    for (question, answer) in record.questions.iter() {
+        waterfall(record, question, answer, styles, &mut text);
+    }
+    evidence(record, styles, &mut text);
+    engines(record, styles, &mut text);
+    for problem in &record.problems {
+        line(&mut text, &format!("problem: {} {}", safe(&problem.field), safe(&problem.reason)));
+    }
+    text
+}
+
+/// Appends a line. Writing to a string does not fail.
+fn line(text: &mut String, line: &str) {
+    text.push_str(&guard_line(line.trim_end()));
+    text.push('\n');
+}
+
+fn head(record: &VerdictRecord, styles: &Styles, text: &mut String) {
+    let name = record.model.as_deref().or(record.tool.as_deref()).unwrap_or("(unknown)");
+    let heading = styles.heading;
+    let place = record.place();
+    line(text, &format!("{heading}{}{heading:#}  {}", safe(&place), safe(&record.id)));
+    let mut facts = format!("{} {}", record.kind, safe(name));
+    for fact in [&record.session_id, &record.timestamp].into_iter().flatten() {
+        let _ = write!(facts, "  {}", safe(fact));
+    }
+    line(text, &facts);
+    let style = of_decision(record.verdict, styles);
+    line(text, &format!("{style}{}{style:#}  {}", record.verdict.as_str(), record.explanation));
+}
+
+fn of_decision(decision: Decision, styles: &Styles) -> anstyle::Style {
+    match decision {
+        Decision::Accept => styles.good,
+        Decision::Flag => styles.warning,
+        Decision::Block => styles.bad,
+        Decision::NotAssessed => styles.dim,
+    }
+}
+
+fn waterfall(
+    record: &VerdictRecord,
+    question: Question,
+    answer: &QuestionAnswer,
+    styles: &Styles,
+    text: &mut String,
+) {
+    let (heading, dim) = (styles.heading, styles.dim);
+    text.push('\n');
+    if answer.state == State::NotAssessed {
+        let reason = answer.reason.unwrap_or_default();
+        line(text, &format!("{heading}{}{heading:#}  {dim}not assessed: {reason}{dim:#}", question.as_str()));
+        return;
+    }
+    let style = of_decision(answer.verdict, styles);
+    line(
+        text,
+        &format!(
+            "{heading}{}{heading:#}  P = {:.4}  {style}{}{style:#}",
+            question.as_str(),
+            answer.posterior,
+            answer.verdict.as_str()
+        ),
+    );
+    line(text, &format!("  {dim}{:<26} {:>5} {:>8} {:>6} {:>9}{dim:#}", "", "tier", "ratio", "score", "log odds"));
+    let prior = log_odds::prior_log_odds(answer.prior);
+    line(text, &format!("  {:<26} {:>5} {:>8} {:>6} {prior:>+9.3}", format!("prior {:.4}", answer.prior), "", "", ""));
+    let mut sum = prior;
+    for signal in record.signals.iter().filter(|signal| signal.question == question) {
+        sum += signal.log_odds;
+        contribution(signal, styles, text);
+    }
+    let posterior = format!("posterior {:.4}", answer.posterior);
+    let proven = if answer.proof { "  proven" } else { "" };
+    line(text, &format!("  {posterior:<26} {:>5} {:>8} {:>6} {sum:>+9.3}{proven}", "", "", ""));
+}
+
+fn contribution(signal: &SignalEntry, styles: &Styles, text: &mut String) {
+    let dim = styles.dim;
+    let style = if signal.fired { styles.warning } else { styles.dim };
+    let tier = if signal.tier == crate::engines::Tier::Zero { "0" } else { "1" };
+    let fired = if signal.fired { "" } else { " (absent)" };
+    let name = format!("{}{fired}", signal.id);
+    let source = match signal.ratio_source {
+        crate::engines::RatioSource::Default => "*",
+        _ => " ",
+    };
+    let row = format!(
+        "  {style}{name:<26}{style:#} {tier:>5} {:>7.2}{source} {:>6.2} {:>+9.3}  {dim}{}{dim:#}",
+        signal.likelihood_ratio,
+        signal.score,
+        signal.log_odds,
+        bar(signal.log_odds)
+    );
+    line(text, &row);
+    if !signal.detail.is_empty() {
+        line(text, &format!("      {}", clip(&signal.detail, DETAIL_CHARS_MAX)));
+    }
+}
+
+/// A bar as long as the share of [`BAR_LOG_ODDS`], with the sign of the contribution.
+fn bar(log_odds: f64) -> String {
+    let share = (log_odds.abs() / BAR_LOG_ODDS).min(1.0);
+    let length = (share * BAR_CHARS as f64).round() as usize;
+    let symbol = if log_odds >= 0.0 { "█" } else { "░" };
+    symbol.repeat(length)
+}
+
+fn evidence(record: &VerdictRecord, styles: &Styles, text: &mut String) {
+    if record.findings.is_empty() {
+        return;
+    }
+    let heading = styles.heading;
+    line(text, &format!("\n{heading}evidence{heading:#}"));
+    for finding in &record.findings {
+        let dim = styles.dim;
+        let place = format!("{} bytes {}..{}", finding.field, finding.start, finding.end);
+        line(text, &format!("  {}  {dim}{}{dim:#}", finding.rule, safe(&place)));
+        line(text, &format!("      {}", safe(&finding.excerpt)));
+    }
+    let more = record.findings_total.saturating_sub(record.findings.len() as u64);
+    if more > 0 {
+        line(text, &format!("  and {more} more"));
+    }
+}
+
+fn engines(record: &VerdictRecord, styles: &Styles, text: &mut String) {
+    let (heading, dim) = (styles.heading, styles.dim);
+    if !record.engines.0.is_empty() {
+        line(text, &format!("\n{heading}engines{heading:#}"));
+    }
+    for (name, said) in &record.engines.0 {
+        let value = said.value.map_or_else(String::new, |value| format!("{value:.3}"));
+        let reason = said.reason.unwrap_or_default();
+        line(text, &format!("  {name:<16} {:<13} {value:>7} {dim}{reason}{dim:#}", said.status));
+    }
+    if let Some(health) = &record.health {
+        line(text, &format!("  {:<16} {:<13} {:>7.3}", "health", health.label, health.score));
+    }
+    if record.signals.iter().any(|signal| signal.ratio_source == crate::engines::RatioSource::Default) {
+        line(text, &format!("\n{dim}* a default ratio, not fitted on labelled data{dim:#}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::samples, *};
+
+    #[test]
+    fn the_terms_add_up_to_the_posterior() {
+        let record = samples::blocked_record(3);
+        let text = render(&record, &Styles::plain());
+        let answer = &record.questions.fabricated;
+        assert!(text.contains(&format!("P = {:.4}", answer.posterior)), "{text}");
+        assert!(text.contains(&format!("prior {:.4}", answer.prior)), "{text}");
+        for signal in &record.signals {
+            assert!(text.contains(signal.id), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_its_share() {
+        assert_eq!(bar(0.0), "");
+        assert_eq!(bar(2.0).chars().count(), BAR_CHARS / 2);
+        assert_eq!(bar(-40.0).chars().count(), BAR_CHARS);
+        assert_ne!(bar(-1.0), bar(1.0));
+    }
+
+    #[test]
+    fn hostile_names_are_shown_as_text() {
+        let mut record = samples::blocked_record(1);
+        record.id = "\u{1b}[2J\n::error::x".to_owned();
+        record.session_id = Some("\u{202e}".to_owned());
+        let text = render(&record, &Styles::plain());
+        assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'));
+        assert!(text.lines().all(|line| !line.trim_start().starts_with("::")), "{text}");
+    }
+}
