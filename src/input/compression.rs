@@ -3,8 +3,8 @@
 //! Gzip may have several members (as `cat a.gz b.gz` gives) and zstd several frames, skippable ones among them. Nothing
 //! is ever decompressed as a whole, so that a small file that unpacks to a large one costs time and no memory.
 //!
-//! **Limits**: a zstd frame may ask for a window of [`MAX_ZSTD_WINDOW_BYTES`] and no dictionary; the checksums of gzip
-//! are verified. Other archives are named in the error and not read.
+//! **Limits**: a zstd frame may ask for a window of [`MAX_ZSTD_WINDOW_BYTES`] and no dictionary. The checksums of
+//! gzip are verified, those of zstd are not. Other archives are named in the error and not read.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 

@@ -3,11 +3,11 @@
 //! The bytes are read straight into the buffer that the batch takes with it; what follows the last whole unit is carried
 //! over into the next buffer. Which units there are, and their places, does not depend on the size of the batches.
 //!
-//! A source that cannot be opened or read on is data: one [`Content::Rejected`](super::Content::Rejected) unit says
-//! where and why, and the next source follows.
+//! A source that cannot be opened or read on is data: one [`Content::Rejected`] unit says where and why, and the next
+//! source follows.
 //!
-//! **Limits**: [`Limits`]. A batch takes about `batch_bytes` or one unit, whichever is more, so that a reader holds at
-//! most `max_record_bytes` and two batches.
+//! **Limits**: [`Limits`]. A batch takes about `batch_bytes` or one unit, whichever is more. The buffer doubles
+//! when a unit does not fit, so that a reader holds at most about twice `max_record_bytes` beside its batch.
 
 use std::{collections::VecDeque, fs::File, io, sync::Arc};
 
@@ -236,8 +236,11 @@ mod tests {
     /// Source, line, byte and text of all units; a rejected one has its reason for a text.
     fn read_all(reader: &mut Reader) -> Vec<(String, u64, u64, String)> {
         let mut all = Vec::new();
+        let mut bytes = 0;
         while let Some(batch) = reader.next_batch() {
             assert!(!batch.units.is_empty());
+            bytes += batch.bytes.len() as u64;
+            assert!(bytes <= reader.totals().bytes, "a batch holds bytes of another");
             for unit in batch.units {
                 let text = match unit.content {
                     Content::Text(range) => String::from_utf8_lossy(&batch.bytes[range]).into_owned(),
