@@ -6,13 +6,14 @@
 //!
 //! - [`paths`]: arguments → ordered list of sources
 //! - [`compression`]: gzip and zstd, by magic bytes
-//! - [`framing`]: bytes → units
+//! - [`framing`]: bytes → units; `scanner` finds where a value ends
 //! - [`reader`]: sources → [`Batch`]es, in order, bounded in memory
 
 pub mod compression;
 pub mod framing;
 pub mod paths;
 pub mod reader;
+mod scanner;
 
 use std::{ops::Range, sync::Arc};
 
@@ -76,4 +77,9 @@ pub enum Cut {
     Unreadable(String),
     /// The bytes end or break off inside of a value.
     Truncated(String),
+    /// Its brackets are nested deeper than the limit, which is named [`framing::MAX_DEPTH`].
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
 }

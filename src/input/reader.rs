@@ -1,0 +1,362 @@
+//! Sources → batches of whole units, in order, one open file at a time, in bounded memory.
+//!
+//! The bytes are read straight into the buffer that the batch takes with it; what follows the last whole unit is carried
+//! over into the next buffer. Which units there are, and their places, does not depend on the size of the batches.
+//!
+//! A source that cannot be opened or read on is data: one [`Content::Rejected`] unit says where and why, and the next
+//! source follows.
+//!
+//! **Limits**: [`Limits`]. A batch takes about `batch_bytes` or one unit, whichever is more. The buffer doubles
+//! when a unit does not fit, so that a reader holds at most about twice `max_record_bytes` beside its batch.
+
+use std::{collections::VecDeque, fs::File, io, sync::Arc};
+
+use anyhow::Result;
+
+use super::{
+    Batch, Content, Cut, Unit,
+    compression::{Decompressed, Input},
+    framing::{End, Framer, Progress},
+    paths::{self, Origin, Source},
+};
+
+/// What bounds the memory of a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes that a batch is filled with. Default: 1 MiB, large enough that the cost per batch vanishes and small enough
+    /// that the batches of all threads fit into the cache of the last level.
+    pub batch_bytes: usize,
+    /// The largest unit, in decompressed bytes; larger ones are rejected by name. Default: 16 MiB.
+    pub max_record_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { batch_bytes: 1 << 20, max_record_bytes: 16 << 20 }
+    }
+}
+
+/// What has been read so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Sources begun, those that could not be opened among them.
+    pub files: u64,
+    /// Bytes, decompressed.
+    pub bytes: u64,
+    /// Lines, the last one of a source also when no line break ends it.
+    pub lines: u64,
+    /// Lines between units that hold nothing but blanks.
+    pub blank_lines: u64,
+    /// Bytes as they are stored, before decompression.
+    pub bytes_on_disk: u64,
+}
+
+/// Reads sources in order and gives their units in batches.
+pub struct Reader {
+    limits: Limits,
+    waiting: VecDeque<Waiting>,
+    current: Option<Current>,
+    totals: Totals,
+    /// The totals of the sources before the current one.
+    totals_before: Totals,
+    bytes_on_disk_expected: Option<u64>,
+}
+
+/// A source whose turn has not come.
+enum Waiting {
+    Listed(Source),
+    Stream(Arc<str>, Input),
+}
+
+/// The source that is being read.
+struct Current {
+    name: Arc<str>,
+    input: Decompressed,
+    framer: Framer,
+    buffer: Vec<u8>,
+    bytes: u64,
+    end: Option<End>,
+}
+
+impl Reader {
+    /// Lists the sources that the arguments name (see [`paths`]); opens none of them yet. An error is a wrong use.
+    pub fn open(arguments: &[String], limits: Limits) -> Result<Reader> {
+        let sources = paths::resolve(arguments)?;
+        let bytes_on_disk_expected = sources.iter().map(|source| source.bytes_on_disk).sum();
+        Ok(Reader::new(sources.into_iter().map(Waiting::Listed).collect(), bytes_on_disk_expected, limits))
+    }
+
+    /// Reads one stream, such as bytes in memory; compressed ones are told as in files.
+    pub fn from_stream(name: &str, input: impl io::Read + Send + 'static, limits: Limits) -> Reader {
+        Reader::new(VecDeque::from([Waiting::Stream(name.into(), Box::new(input))]), None, limits)
+    }
+
+    /// The next units, all of one source; at least one. `None` when everything is read.
+    pub fn next_batch(&mut self) -> Option<Batch> {
+        loop {
+            let Some(current) = &mut self.current else {
+                let waiting = self.waiting.pop_front()?;
+                if let Some(batch) = self.begin(waiting) {
+                    return Some(batch);
+                }
+                continue;
+            };
+            let (batch, is_finished) = current.next_batch(&self.limits);
+            self.totals = self.totals_before.plus(&current.totals());
+            if is_finished {
+                self.totals_before = self.totals;
+                self.current = None;
+            }
+            if batch.is_some() {
+                return batch;
+            }
+        }
+    }
+
+    /// What has been read so far.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// Size of all sources as they are stored; `None` when one of them is a stream, whose size is not known.
+    pub fn bytes_on_disk_expected(&self) -> Option<u64> {
+        self.bytes_on_disk_expected
+    }
+
+    fn new(waiting: VecDeque<Waiting>, bytes_on_disk_expected: Option<u64>, limits: Limits) -> Reader {
+        let (totals, totals_before) = (Totals::default(), Totals::default());
+        Reader { limits, waiting, current: None, totals, totals_before, bytes_on_disk_expected }
+    }
+
+    /// Opens a source; a batch that says why when that fails.
+    fn begin(&mut self, waiting: Waiting) -> Option<Batch> {
+        self.totals.files += 1;
+        self.totals_before.files += 1;
+        let (name, opened) = match waiting {
+            Waiting::Stream(name, input) => (name, Decompressed::open(input)),
+            Waiting::Listed(source) => (source.name, open(&source.origin).and_then(Decompressed::open)),
+        };
+        match opened {
+            Ok(input) => {
+                let framer = Framer::new(self.limits.max_record_bytes);
+                self.current = Some(Current { name, input, framer, buffer: Vec::new(), bytes: 0, end: None });
+                None
+            }
+            Err(error) => {
+                let content = Content::Rejected(Cut::Unreadable(format!("cannot be opened: {error}")));
+                Some(Batch { source: name, bytes: Vec::new(), units: vec![Unit { line: 1, byte: 0, content }] })
+            }
+        }
+    }
+}
+
+fn open(origin: &Origin) -> io::Result<Input> {
+    Ok(match origin {
+        Origin::StandardInput => Box::new(io::stdin()),
+        Origin::File(path) => Box::new(File::open(path)?),
+    })
+}
+
+impl Totals {
+    fn plus(&self, other: &Totals) -> Totals {
+        Totals {
+            files: self.files + other.files,
+            bytes: self.bytes + other.bytes,
+            lines: self.lines + other.lines,
+            blank_lines: self.blank_lines + other.blank_lines,
+            bytes_on_disk: self.bytes_on_disk + other.bytes_on_disk,
+        }
+    }
+}
+
+impl Current {
+    /// The next units of this source, if there are any left, and whether they are the last.
+    fn next_batch(&mut self, limits: &Limits) -> (Option<Batch>, bool) {
+        let mut units = Vec::new();
+        loop {
+            let progress = self.framer.frame(&self.buffer, self.end.as_ref(), &mut units);
+            let is_finished = progress == Progress::Finished;
+            if !units.is_empty() {
+                return (Some(self.take_batch(units, limits)), is_finished);
+            }
+            if is_finished {
+                return (None, true);
+            }
+            let unneeded = self.framer.release();
+            self.buffer.drain(..unneeded);
+            self.fill(limits.batch_bytes.max(1));
+        }
+    }
+
+    /// Gives the buffer away and begins a new one with the bytes that later units need.
+    fn take_batch(&mut self, units: Vec<Unit>, limits: &Limits) -> Batch {
+        let kept = self.framer.release();
+        let tail = &self.buffer[kept..];
+        let mut next =
+            Vec::with_capacity(if self.end.is_some() { tail.len() } else { tail.len() + limits.batch_bytes });
+        next.extend_from_slice(tail);
+        self.buffer.truncate(kept);
+        Batch { source: self.name.clone(), bytes: std::mem::replace(&mut self.buffer, next), units }
+    }
+
+    fn fill(&mut self, limit: usize) {
+        let before = self.buffer.len();
+        match self.input.fill(&mut self.buffer, limit) {
+            Ok(count) if count < limit => self.end = Some(End::Complete),
+            Ok(_) => {}
+            Err(error) => self.end = Some(End::Failed(format!("cannot be read on: {error}"))),
+        }
+        self.bytes += (self.buffer.len() - before) as u64;
+    }
+
+    fn totals(&self) -> Totals {
+        Totals {
+            files: 0,
+            bytes: self.bytes,
+            lines: self.framer.lines(),
+            blank_lines: self.framer.blank_lines(),
+            bytes_on_disk: self.input.bytes_on_disk(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs,
+        io::{Cursor, Read, Write},
+        path::Path,
+    };
+
+    use flate2::{Compression, write::GzEncoder};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Source, line, byte and text of all units; a rejected one has its reason for a text.
+    fn read_all(reader: &mut Reader) -> Vec<(String, u64, u64, String)> {
+        let mut all = Vec::new();
+        let mut bytes = 0;
+        while let Some(batch) = reader.next_batch() {
+            assert!(!batch.units.is_empty());
+            bytes += batch.bytes.len() as u64;
+            assert!(bytes <= reader.totals().bytes, "a batch holds bytes of another");
+            for unit in batch.units {
+                let text = match unit.content {
+                    Content::Text(range) => String::from_utf8_lossy(&batch.bytes[range]).into_owned(),
+                    Content::Rejected(cut) => format!("{cut:?}"),
+                };
+                all.push((batch.source.to_string(), unit.line, unit.byte, text));
+            }
+        }
+        all
+    }
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text).and_then(|()| encoder.finish()).expect("memory can be written to")
+    }
+
+    fn open(folder: &Path, limits: Limits) -> Reader {
+        Reader::open(&[folder.display().to_string()], limits).expect("a folder with logs")
+    }
+
+    #[test]
+    fn a_reader_can_be_sent_to_another_thread() {
+        fn is_send<T: Send>() {}
+        is_send::<Reader>();
+    }
+
+    #[test]
+    fn sources_follow_one_another_and_are_counted() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let packed = gzip(b"{\"c\":3}\n\n");
+        fs::write(folder.path().join("a.jsonl"), "{\"a\":1}\n{\"b\":2}").expect("a file");
+        fs::write(folder.path().join("b.jsonl"), "").expect("a file");
+        fs::write(folder.path().join("c.jsonl.gz"), &packed).expect("a file");
+        let mut reader = open(folder.path(), Limits::default());
+        let on_disk = 15 + packed.len() as u64;
+        assert_eq!(reader.bytes_on_disk_expected(), Some(on_disk));
+        let units = read_all(&mut reader);
+        let texts: Vec<&str> = units.iter().map(|unit| unit.3.as_str()).collect();
+        assert_eq!(texts, ["{\"a\":1}", "{\"b\":2}", "{\"c\":3}"]);
+        let expected = Totals { files: 3, bytes: 24, lines: 4, blank_lines: 1, bytes_on_disk: on_disk };
+        assert_eq!(reader.totals(), &expected);
+        assert!(reader.next_batch().is_none());
+    }
+
+    #[test]
+    fn a_source_that_fails_is_data_and_the_next_one_follows() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let text: String = (0..20_000_u32).map(|i| format!("{{\"a\":{}}}\n", i.wrapping_mul(2_654_435_761))).collect();
+        let packed = gzip(text.as_bytes());
+        fs::write(folder.path().join("a.jsonl"), "{}").expect("a file");
+        fs::write(folder.path().join("b.jsonl.gz"), &packed[..packed.len() / 2]).expect("a file");
+        fs::write(folder.path().join("c.jsonl"), b"\xFD7zXZ\0\0\0").expect("a file");
+        fs::write(folder.path().join("d.jsonl"), b"{}").expect("a file");
+        let mut reader = open(folder.path(), Limits { batch_bytes: 1000, ..Limits::default() });
+        fs::remove_file(folder.path().join("a.jsonl")).expect("the file is there");
+        let units = read_all(&mut reader);
+        let [vanished, whole @ .., cut, archive, last] = &units[..] else { panic!("{units:?}") };
+        assert!(
+            vanished.0.ends_with("a.jsonl") && vanished.3.contains("cannot be opened: No such file"),
+            "{vanished:?}"
+        );
+        assert!(whole.len() > 1000);
+        for (unit, line) in whole.iter().zip(text.lines()) {
+            assert_eq!(unit.3, line);
+        }
+        let read: usize = text.lines().take(whole.len()).map(|line| line.len() + 1).sum();
+        assert_eq!((cut.1, cut.2), (whole.len() as u64 + 1, read as u64));
+        assert!(cut.3.contains("Unreadable") && cut.3.contains("the gzip data is cut off"), "{cut:?}");
+        assert!(archive.3.contains("an xz file"), "{archive:?}");
+        assert_eq!(last.3, "{}");
+        assert_eq!(reader.totals().files, 4);
+    }
+
+    #[test]
+    fn a_unit_far_above_the_limit_takes_bounded_memory() {
+        const WIDTH: u64 = 200 << 20;
+        let limits = Limits { batch_bytes: 1 << 16, max_record_bytes: 1 << 20 };
+        for (before, after, size) in [
+            ("{}\n", "\n{\"b\":1}\n", WIDTH),
+            ("[{},\n{\"a\":\"", "\"},\n{\"b\":1}]", WIDTH + 8),
+            ("{\n}\n{\n\"a\":\"", "\n{\"b\":1}", WIDTH + 7),
+        ] {
+            let wide = io::repeat(b'x').take(WIDTH);
+            let input = Cursor::new(before).chain(wide).chain(Cursor::new(after));
+            let mut reader = Reader::from_stream("wide", input, limits);
+            let mut contents = Vec::new();
+            while let Some(batch) = reader.next_batch() {
+                assert!(batch.bytes.capacity() <= 4 << 20, "{} bytes held", batch.bytes.capacity());
+                contents.extend(batch.units.into_iter().map(|unit| (unit.line, unit.content)));
+            }
+            let [_, (wide_line, wide), (line, Content::Text(_))] = &contents[..] else { panic!("{contents:?}") };
+            assert_eq!(wide, &Content::Rejected(Cut::TooLarge { bytes: size, limit: 1 << 20 }), "{before}");
+            assert!(line > wide_line);
+            assert_eq!(reader.totals().bytes, WIDTH + (before.len() + after.len()) as u64);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn units_do_not_depend_on_the_batches(
+            pieces in prop::collection::vec("\\{\"a\":[0-9]{1,3}\\}|\\{|\\[|\\]|\\}|,|\n|\n|\n\\{| |\"|[a-z\u{e9}]{1,4}", 0..60),
+            batch_bytes in 1_usize..50, is_packed in any::<bool>()
+        ) {
+            let text = pieces.concat().into_bytes();
+            let input = if is_packed { gzip(&text) } else { text.clone() };
+            let read = |batch_bytes| {
+                let limits = Limits { batch_bytes, max_record_bytes: 30 };
+                let mut reader = Reader::from_stream("-", Cursor::new(input.clone()), limits);
+                let units = read_all(&mut reader);
+                (units, *reader.totals())
+            };
+            let whole = read(1 << 20);
+            prop_assert_eq!(whole.1.bytes, text.len() as u64);
+            prop_assert_eq!(whole.1.bytes_on_disk, input.len() as u64);
+            prop_assert_eq!(&read(1), &whole);
+            prop_assert_eq!(&read(batch_bytes), &whole);
+        }
+    }
+}
