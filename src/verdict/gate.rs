@@ -430,8 +430,8 @@ mod tests {
 
     #[test]
     fn of_several_the_first_of_2_4_3_1_wins() {
-        let merge = |codes: &[ExitStatus]| codes.iter().fold(ExitStatus::Ok, |sum, code| sum.merge(*code));
-        use ExitStatus::*;
+        let merge = |codes: &[ExitStatus]| codes.iter().fold(ExitStatus::default(), |sum, code| sum.merge(*code));
+        use ExitStatus::{CouldNotAudit, EvidenceInvalid, Interrupted, Ok, PolicyViolated, Usage};
         assert_eq!(merge(&[]), Ok);
         assert_eq!(merge(&[PolicyViolated, CouldNotAudit]), CouldNotAudit);
         assert_eq!(merge(&[CouldNotAudit, EvidenceInvalid, PolicyViolated]), EvidenceInvalid);

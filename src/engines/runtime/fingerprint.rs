@@ -3,7 +3,8 @@
 //! **Formula**: for each of tokens, sentences, average sentence length and entropy, diff = |current - baseline| /
 //! max(baseline, 1); distance = Σ weight · diff with the weights 0.3, 0.3, 0.2, 0.2. The value is min(1, distance),
 //! `warn` from 0.3 and `error` from 0.6. Beside it stands `style_similarity`, the cosine of the stylistic vectors
-//! (sentence count, average word length, vocabulary diversity, punctuation rate).
+//! (sentence count, average word length, vocabulary diversity, punctuation rate). Tokens are words between white space,
+//! entropy is Shannon's over the code points, in bits, and there is always at least one sentence.
 //!
 //! **Range**: [0, 1]; 0 matches the baseline, 1 differs completely. The cosine of two such vectors is in [0, 1].
 //!
@@ -15,8 +16,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::engines::{
-    About, Assessment, Baseline, BaselineEngine, Detail, Fingerprint, Question, RatioSource, Row, Signal, Status, Tier,
+use crate::{
+    engines::{
+        About, Assessment, Baseline, BaselineEngine, Detail, Fingerprint, Question, RatioSource, Row, Signal, Status,
+        Tier,
+    },
+    text::Features,
 };
 
 /// What is known of the engine.
@@ -45,18 +50,26 @@ pub struct Settings {
     pub error_value: f64,
     /// Whether the status is evidence for `degraded`; else only the distance on the control chart is.
     pub status_counts: bool,
+    /// Whether sentences are the non-blank pieces between . ! ?, so that "3.11.7" adds two; else our splitter's.
+    pub pieces_are_sentences: bool,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { weights: Weights::default(), warn_value: 0.3, error_value: 0.6, status_counts: false }
+        Settings {
+            weights: Weights::default(),
+            warn_value: 0.3,
+            error_value: 0.6,
+            status_counts: false,
+            pieces_are_sentences: false,
+        }
     }
 }
 
 impl Settings {
-    /// As seed 001 has it: the status counts.
+    /// As seed 001 has it: the status counts, and sentences are what its program takes for them.
     pub fn seed() -> Settings {
-        Settings { status_counts: true, ..Settings::default() }
+        Settings { status_counts: true, pieces_are_sentences: true, ..Settings::default() }
     }
 }
 
@@ -78,6 +91,13 @@ impl Default for Weights {
     fn default() -> Weights {
         Weights { tokens: 0.3, sentences: 0.3, average_sentence_length: 0.2, entropy: 0.2 }
     }
+}
+
+/// The fingerprint of a text.
+pub fn extract(text: &Features, settings: &Settings) -> Fingerprint {
+    let sentences = if settings.pieces_are_sentences { text.pieces } else { text.sentences };
+    let (tokens, sentences) = (text.words as f64, sentences.max(1) as f64);
+    Fingerprint { tokens, sentences, average_sentence_length: tokens / sentences, entropy_bits: text.entropy_bits }
 }
 
 /// How far a fingerprint is from the baseline's: 0 when equal, not bounded above (the value is its minimum with 1).
@@ -161,6 +181,18 @@ mod tests {
     }
 
     #[test]
+    fn the_empty_text_has_one_sentence_and_nothing_else() {
+        assert_eq!(extract(&Features::of(""), &Settings::default()), print(0.0, 1.0, 0.0, 0.0));
+    }
+
+    #[test]
+    fn a_version_number_is_pieces_only_for_the_seed() {
+        let text = Features::of("Latency rose to 98.5 ms. Version 3.11.7 fixed it.");
+        assert_eq!(extract(&text, &Settings::default()).sentences, 2.0);
+        assert_eq!(extract(&text, &Settings::seed()).sentences, 5.0);
+    }
+
+    #[test]
     fn each_component_counts_by_its_weight() {
         let weights = Weights::default();
         let usual = print(10.0, 10.0, 10.0, 10.0);
@@ -204,7 +236,7 @@ mod tests {
         let engine = FingerprintDrift::default();
         let reported = engine.assess(&row(), &baseline()).unwrap();
         assert_eq!((reported.status, reported.signals.len()), (Status::Error, 0));
-        let engine = FingerprintDrift { settings: Settings::seed() };
+        let engine = FingerprintDrift { settings: Settings { status_counts: true, ..Settings::default() } };
         let counted = engine.assess(&row(), &baseline()).unwrap();
         assert!(counted.signals[0].fired);
         assert_eq!(counted.signals[0].detail, "the answer has 7 words in 2 sentences against an average of 70 in 8.0");
