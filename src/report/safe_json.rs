@@ -9,7 +9,7 @@ use std::io;
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 
-use super::terminal::is_unsafe;
+use super::terminal::{find_unsafe, is_unsafe};
 
 /// Appends `value` on one line, without a newline.
 pub fn compact<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {
@@ -39,15 +39,19 @@ struct Safe<F>(F);
 
 impl<F: Formatter> Formatter for Safe<F> {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
-        let mut rest = fragment;
-        while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_unsafe(*c)) {
-            writer.write_all(&rest.as_bytes()[..at])?;
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                write!(writer, "\\u{unit:04x}")?;
+        let Some(first) = find_unsafe(fragment) else {
+            return writer.write_all(fragment.as_bytes());
+        };
+        writer.write_all(&fragment.as_bytes()[..first])?;
+        for c in fragment[first..].chars() {
+            let mut units = [0; 2];
+            if is_unsafe(c) {
+                c.encode_utf16(&mut units).iter().try_for_each(|unit| write!(writer, "\\u{unit:04x}"))?;
+            } else {
+                writer.write_all(c.encode_utf8(&mut [0; 4]).as_bytes())?;
             }
-            rest = &rest[at + c.len_utf8()..];
         }
-        writer.write_all(rest.as_bytes())
+        Ok(())
     }
 
     fn begin_array<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
@@ -116,6 +120,12 @@ mod tests {
         let value = json!({"a": [1, {"b": []}], "c": {}, "d": null, "e": 0.1});
         assert_eq!(text(&value), serde_json::to_string(&value).unwrap());
         assert_eq!(pretty(&value), serde_json::to_vec_pretty(&value).unwrap());
+    }
+
+    #[test]
+    fn megabytes_of_unsafe_characters_take_linear_time() {
+        let hostile = json!("\u{7f}".repeat(1 << 20) + "é");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text(&hostile)).unwrap(), hostile);
     }
 
     proptest! {

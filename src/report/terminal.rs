@@ -28,9 +28,14 @@ pub fn is_unsafe(c: char) -> bool {
         )
 }
 
+/// Where the first unsafe character stands. Most text of a report is ASCII, which needs no decoding.
+pub fn find_unsafe(text: &str) -> Option<usize> {
+    if text.is_ascii() { text.bytes().position(|byte| byte.is_ascii_control()) } else { text.find(is_unsafe) }
+}
+
 /// `text` with every unsafe character written as an escape: `\n`, `\t`, `\x1b`, `\u{202e}`.
 pub fn safe(text: &str) -> Cow<'_, str> {
-    let Some(first) = text.find(is_unsafe) else {
+    let Some(first) = find_unsafe(text) else {
         return Cow::Borrowed(text);
     };
     let mut out = String::with_capacity(text.len() + 16);
@@ -156,6 +161,7 @@ mod tests {
         #[test]
         fn nothing_unsafe_is_left_and_a_second_pass_changes_nothing(text in "\\PC*|(?s:.*)", max in 1..40usize) {
             let shown = safe(&text).into_owned();
+            prop_assert_eq!(find_unsafe(&text), text.find(is_unsafe));
             prop_assert!(!shown.contains(is_unsafe));
             prop_assert_eq!(safe(&shown), shown.as_str());
             let clipped = clip(&text, max);

@@ -6,7 +6,7 @@
 //!
 //! **Range**: an [`ExitStatus`]; of several the gravest wins ([`ExitStatus::merge`]), and all reasons are listed.
 //!
-//! **Source**: `docs/exit-status.md`; the interval from [`wilson`].
+//! **Source**: the interval is [`wilson`]; why its lower end: one record of 10,000 is no rate.
 //!
 //! **Limits**: a gate that saw nothing does not pass: with [`Policy::min_records`] above 0, nothing audited and nothing
 //! assessed are both [`ExitStatus::CouldNotAudit`].
