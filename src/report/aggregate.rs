@@ -1,0 +1,569 @@
+//! Verdicts → counts: what a batch adds to the report, and how batches meet.
+//!
+//! A [`Partial`] holds integers, fixed-bin histograms and capped lists; no floating-point number is ever summed, so that
+//! the report is the same for every batch size and thread count. Parts are merged in input order, from the left:
+//! `total.merge(first); total.merge(second); …`. Lists keep what came first (or what is worst, then first), which is why
+//! the order counts.
+//!
+//! **Limits**: a part is bounded by its batch; the total by [`STREAMS_MAX`], [`EVENTS_MAX`], [`REJECTED_LISTED_MAX`] and
+//! [`WORST_MAX`]. Streams beyond the limit are counted together.
+
+use std::collections::BTreeMap;
+
+use super::{
+    summary::Event,
+    timeline::{Decisions, Timeline},
+    verdict_record::{FINDINGS_PER_RECORD_MAX, Questions, RejectedUnit, State, VerdictRecord},
+};
+use crate::{
+    engines::{Question, Severity, runtime::health},
+    stats::histogram::Histogram,
+    verdict::Decision,
+};
+
+/// No report tells more streams apart than this.
+pub const STREAMS_MAX: usize = 200;
+/// No report lists more events than this.
+pub const EVENTS_MAX: usize = 100;
+/// No report lists more rejected units than this.
+pub const REJECTED_LISTED_MAX: usize = 20;
+/// No report shows more of the worst records than this.
+pub const WORST_MAX: usize = 10;
+
+const US_PER_MS: f64 = 1000.0;
+const MICRO: f64 = 1e6;
+
+/// The numbers of one record that its verdict does not hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Measures<'a> {
+    /// The name of the stream: model, tool, or the field that streams are grouped by.
+    pub stream: Option<&'a str>,
+    /// Whether the call ended with an error.
+    pub is_error: bool,
+    /// Latency of the call or execution time of the tool, in milliseconds.
+    pub latency_ms: Option<f64>,
+    /// Time to the first token, in milliseconds.
+    pub ttft_ms: Option<f64>,
+    /// Tokens in the prompt.
+    pub prompt_tokens: Option<u64>,
+    /// Tokens in the response.
+    pub response_tokens: Option<u64>,
+    /// When the call began, in milliseconds since the epoch.
+    pub timestamp_ms: Option<i64>,
+}
+
+/// What some records add to the report.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Partial {
+    pub(super) ledger: Ledger,
+    pub(super) decisions: Decisions,
+    pub(super) high_risk: u64,
+    pub(super) questions: Questions<QuestionCounts>,
+    pub(super) streams: Streams,
+    pub(super) timeline: Timeline,
+    pub(super) signals: BTreeMap<(&'static str, Question), SignalCounts>,
+    pub(super) rules: BTreeMap<&'static str, RuleCounts>,
+    pub(super) worst: Vec<VerdictRecord>,
+    pub(super) rejected: Vec<RejectedUnit>,
+    pub(super) events: Vec<Event>,
+    pub(super) events_total: u64,
+    pub(super) limits: BTreeMap<&'static str, LimitCounts>,
+}
+
+/// What became of the units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ledger {
+    pub audited: u64,
+    pub feedback: u64,
+    pub merged: u64,
+    pub parent: u64,
+    pub rejected: u64,
+    pub skipped: u64,
+    pub partially_read: u64,
+}
+
+/// The answers to one question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct QuestionCounts {
+    pub assessed: u64,
+    pub not_assessed: u64,
+    pub flagged: u64,
+    pub blocked: u64,
+}
+
+/// How often a signal was looked for, and how often it fired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SignalCounts {
+    pub applicable: u64,
+    pub fired: u64,
+}
+
+/// How often a rule was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RuleCounts {
+    pub severity: Severity,
+    pub findings: u64,
+    pub records: u64,
+}
+
+/// A limit that was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LimitCounts {
+    pub limit: u64,
+    pub times: u64,
+}
+
+impl Partial {
+    /// Counts an audited record.
+    pub fn record(&mut self, record: &VerdictRecord, measures: &Measures<'_>) {
+        self.ledger.audited += 1;
+        self.ledger.partially_read += u64::from(!record.problems.is_empty());
+        self.decisions.add(record.verdict);
+        self.high_risk += u64::from(record.high_risk);
+        self.timeline.add(measures.timestamp_ms, record.verdict);
+        self.streams.record(record, measures);
+        for (question, answer) in record.questions.iter() {
+            let counts = self.questions.get_mut(question);
+            counts.assessed += u64::from(answer.state == State::Assessed);
+            counts.not_assessed += u64::from(answer.state == State::NotAssessed);
+            counts.flagged += u64::from(answer.verdict == Decision::Flag);
+            counts.blocked += u64::from(answer.verdict == Decision::Block);
+        }
+        for signal in &record.signals {
+            let counts = self.signals.entry((signal.id, signal.question)).or_default();
+            counts.applicable += 1;
+            counts.fired += u64::from(signal.fired);
+        }
+        self.count_findings(record);
+        self.keep_if_bad(record);
+    }
+
+    /// Counts a unit that is no record.
+    pub fn rejected(&mut self, unit: &RejectedUnit) {
+        self.ledger.rejected += 1;
+        if self.rejected.len() < REJECTED_LISTED_MAX {
+            self.rejected.push(unit.clone());
+        }
+    }
+
+    /// Counts a unit with feedback.
+    pub fn feedback(&mut self) {
+        self.ledger.feedback += 1;
+    }
+
+    /// Counts a unit that is part of another record.
+    pub fn merged(&mut self) {
+        self.ledger.merged += 1;
+    }
+
+    /// Counts a unit that repeats its children.
+    pub fn parent(&mut self) {
+        self.ledger.parent += 1;
+    }
+
+    /// Counts a unit that a filter (`--since`, `--until`, `--sample`) left out.
+    pub fn skipped(&mut self) {
+        self.ledger.skipped += 1;
+    }
+
+    /// Adds an event of a stream.
+    pub fn event(&mut self, event: Event) {
+        self.events_total += 1;
+        if self.events.len() < EVENTS_MAX {
+            self.events.push(event);
+        }
+    }
+
+    /// Notes that the limit `name` was reached.
+    pub fn limit(&mut self, name: &'static str, limit: u64, times: u64) {
+        self.limits.entry(name).or_insert(LimitCounts { limit, times: 0 }).times += times;
+    }
+
+    /// Adds the part that follows in the input.
+    pub fn merge(&mut self, next: Partial) {
+        self.ledger.merge(&next.ledger);
+        self.decisions.merge(&next.decisions);
+        self.high_risk += next.high_risk;
+        for question in Question::ALL {
+            self.questions.get_mut(question).merge(next.questions.get(question));
+        }
+        self.streams.merge(next.streams);
+        self.timeline.merge(next.timeline);
+        for (key, counts) in next.signals {
+            let sum = self.signals.entry(key).or_default();
+            sum.applicable += counts.applicable;
+            sum.fired += counts.fired;
+        }
+        for (rule, counts) in next.rules {
+            self.count_rule(rule, counts);
+        }
+        for record in next.worst {
+            self.insert_worst(record);
+        }
+        self.rejected.extend(next.rejected);
+        self.rejected.truncate(REJECTED_LISTED_MAX);
+        self.events.extend(next.events);
+        self.events.truncate(EVENTS_MAX);
+        self.events_total += next.events_total;
+        for (name, counts) in next.limits {
+            self.limit(name, counts.limit, counts.times);
+        }
+    }
+
+    fn count_findings(&mut self, record: &VerdictRecord) {
+        let mut rules: BTreeMap<&'static str, RuleCounts> = BTreeMap::new();
+        for finding in &record.findings {
+            let new = RuleCounts { severity: finding.severity, findings: 0, records: 1 };
+            let counts = rules.entry(finding.rule).or_insert(new);
+            counts.findings += 1;
+            counts.severity = counts.severity.max(finding.severity);
+        }
+        for (rule, counts) in rules {
+            self.count_rule(rule, counts);
+        }
+        if record.findings_total > FINDINGS_PER_RECORD_MAX as u64 {
+            self.limit("findings_per_record", FINDINGS_PER_RECORD_MAX as u64, 1);
+        }
+    }
+
+    fn count_rule(&mut self, rule: &'static str, counts: RuleCounts) {
+        let none = RuleCounts { severity: counts.severity, findings: 0, records: 0 };
+        let sum = self.rules.entry(rule).or_insert(none);
+        sum.findings += counts.findings;
+        sum.records += counts.records;
+        sum.severity = sum.severity.max(counts.severity);
+    }
+
+    fn keep_if_bad(&mut self, record: &VerdictRecord) {
+        let bad = record.verdict >= Decision::Flag;
+        let room = self.worst.len() < WORST_MAX || self.worst.last().is_some_and(|last| is_worse(record, last));
+        if bad && room {
+            self.insert_worst(record.clone());
+        }
+    }
+
+    /// Of two that are equally bad, the one that came first stays in front.
+    fn insert_worst(&mut self, record: VerdictRecord) {
+        let at = self.worst.partition_point(|kept| !is_worse(&record, kept));
+        self.worst.insert(at, record);
+        self.worst.truncate(WORST_MAX);
+    }
+}
+
+fn is_worse(record: &VerdictRecord, than: &VerdictRecord) -> bool {
+    let posterior = |record: &VerdictRecord| record.deciding_posterior();
+    record.verdict.cmp(&than.verdict).then(posterior(record).total_cmp(&posterior(than))).is_gt()
+}
+
+impl Ledger {
+    fn merge(&mut self, next: &Ledger) {
+        self.audited += next.audited;
+        self.feedback += next.feedback;
+        self.merged += next.merged;
+        self.parent += next.parent;
+        self.rejected += next.rejected;
+        self.skipped += next.skipped;
+        self.partially_read += next.partially_read;
+    }
+
+    /// All units that were accounted for.
+    pub(super) fn total(&self) -> u64 {
+        self.audited + self.feedback + self.merged + self.parent + self.rejected + self.skipped
+    }
+}
+
+impl QuestionCounts {
+    fn merge(&mut self, next: &QuestionCounts) {
+        self.assessed += next.assessed;
+        self.not_assessed += next.not_assessed;
+        self.flagged += next.flagged;
+        self.blocked += next.blocked;
+    }
+}
+
+/// A stream is told apart by its kind and its name.
+type StreamKey = (&'static str, Option<String>);
+
+/// Counts per stream: the first [`STREAMS_MAX`] in input order by themselves, the others together.
+///
+/// A part tells all of its streams apart, because only the total knows which came first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Streams {
+    /// In the order of their first record.
+    order: Vec<StreamKey>,
+    by_key: BTreeMap<StreamKey, StreamCounts>,
+    pub(super) others: StreamCounts,
+}
+
+impl Streams {
+    fn record(&mut self, record: &VerdictRecord, measures: &Measures<'_>) {
+        let key = (record.kind, measures.stream.map(str::to_owned));
+        if !self.by_key.contains_key(&key) {
+            self.order.push(key.clone());
+        }
+        self.by_key.entry(key).or_default().record(record, measures);
+    }
+
+    fn merge(&mut self, mut next: Streams) {
+        for key in next.order {
+            let Some(counts) = next.by_key.remove(&key) else { continue };
+            if let Some(known) = self.by_key.get_mut(&key) {
+                known.merge(&counts);
+            } else if self.order.len() < STREAMS_MAX {
+                self.order.push(key.clone());
+                self.by_key.insert(key, counts);
+            } else {
+                self.others.merge_unordered(&counts);
+            }
+        }
+        self.others.merge_unordered(&next.others);
+    }
+
+    /// The streams with their counts, by kind and name.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&StreamKey, &StreamCounts)> {
+        self.by_key.iter()
+    }
+}
+
+/// What is counted of one stream.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct StreamCounts {
+    pub requests: u64,
+    pub errors: u64,
+    pub latency_ms: Histogram,
+    pub ttft_ms: Histogram,
+    pub prompt_tokens: u64,
+    pub response_tokens: u64,
+    /// Response tokens and latency of the calls that report both.
+    pub timed_tokens: u64,
+    pub timed_latency_us: u64,
+    pub health_micro: u64,
+    pub health_labels: [u64; health::LABELS.len()],
+    pub decisions: Decisions,
+    pub timestamps_backwards: u64,
+    first_and_last_ms: Option<(i64, i64)>,
+}
+
+impl StreamCounts {
+    fn record(&mut self, record: &VerdictRecord, measures: &Measures<'_>) {
+        self.requests += 1;
+        self.errors += u64::from(measures.is_error);
+        self.decisions.add(record.verdict);
+        if let Some(latency_ms) = measures.latency_ms {
+            self.latency_ms.add(latency_ms);
+        }
+        if let Some(ttft_ms) = measures.ttft_ms {
+            self.ttft_ms.add(ttft_ms);
+        }
+        self.prompt_tokens = self.prompt_tokens.saturating_add(measures.prompt_tokens.unwrap_or(0));
+        self.response_tokens = self.response_tokens.saturating_add(measures.response_tokens.unwrap_or(0));
+        if let (Some(tokens), Some(latency_ms)) = (measures.response_tokens, measures.latency_ms) {
+            self.timed_tokens = self.timed_tokens.saturating_add(tokens);
+            // A float that does not fit into an integer becomes the nearest one that does.
+            self.timed_latency_us = self.timed_latency_us.saturating_add((latency_ms * US_PER_MS).round() as u64);
+        }
+        if let Some(health) = &record.health {
+            self.health_micro = self.health_micro.saturating_add((health.score * MICRO).round() as u64);
+            if let Some(i) = health::LABELS.iter().position(|label| *label == health.label) {
+                self.health_labels[i] += 1;
+            }
+        }
+        if let Some(now_ms) = measures.timestamp_ms {
+            self.pass_time((now_ms, now_ms));
+        }
+    }
+
+    /// Adds the counts that follow in the stream.
+    fn merge(&mut self, next: &StreamCounts) {
+        self.merge_unordered(next);
+        self.timestamps_backwards += next.timestamps_backwards;
+        if let Some(times) = next.first_and_last_ms {
+            self.pass_time(times);
+        }
+    }
+
+    /// Adds the counts of another stream: what depends on the order inside of a stream is left out.
+    fn merge_unordered(&mut self, next: &StreamCounts) {
+        self.requests += next.requests;
+        self.errors += next.errors;
+        self.latency_ms.merge(&next.latency_ms);
+        self.ttft_ms.merge(&next.ttft_ms);
+        self.prompt_tokens = self.prompt_tokens.saturating_add(next.prompt_tokens);
+        self.response_tokens = self.response_tokens.saturating_add(next.response_tokens);
+        self.timed_tokens = self.timed_tokens.saturating_add(next.timed_tokens);
+        self.timed_latency_us = self.timed_latency_us.saturating_add(next.timed_latency_us);
+        self.health_micro = self.health_micro.saturating_add(next.health_micro);
+        for (sum, count) in self.health_labels.iter_mut().zip(next.health_labels) {
+            *sum += count;
+        }
+        self.decisions.merge(&next.decisions);
+    }
+
+    fn pass_time(&mut self, (first_ms, last_ms): (i64, i64)) {
+        let begin_ms = match self.first_and_last_ms {
+            None => first_ms,
+            Some((begin_ms, end_ms)) => {
+                self.timestamps_backwards += u64::from(first_ms < end_ms);
+                begin_ms
+            }
+        };
+        self.first_and_last_ms = Some((begin_ms, last_ms));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::{super::samples, *};
+
+    /// One unit of input, small enough to be made at random.
+    #[derive(Clone, Debug)]
+    enum Item {
+        Record {
+            score: f64,
+            stream: Option<u8>,
+            latency_ms: f64,
+            tokens: Option<u64>,
+            timestamp_ms: Option<i64>,
+            full: bool,
+        },
+        Rejected,
+        Skipped,
+        Event,
+    }
+
+    fn item() -> impl Strategy<Value = Item> {
+        let stream = proptest::option::of(0..5u8);
+        let tokens = proptest::option::of(prop_oneof![0..1000u64, Just(u64::MAX)]);
+        let timestamp_ms = proptest::option::of(prop_oneof![0..10_000_000i64, any::<i64>()]);
+        let record = (0..8u8, stream, 0.0..1e5f64, tokens, timestamp_ms, any::<bool>()).prop_map(
+            |(score, stream, latency_ms, tokens, timestamp_ms, full)| Item::Record {
+                score: f64::from(score) / 8.0,
+                stream,
+                latency_ms,
+                tokens,
+                timestamp_ms,
+                full,
+            },
+        );
+        prop_oneof![8 => record, 2 => Just(Item::Rejected), 1 => Just(Item::Skipped), 1 => Just(Item::Event)]
+    }
+
+    fn count(partial: &mut Partial, line: u64, item: &Item) {
+        match item {
+            Item::Record { score, stream, latency_ms, tokens, timestamp_ms, full } => {
+                let record = if *full { samples::blocked_record(line) } else { samples::scored_record(line, *score) };
+                let name = stream.map(|stream| format!("stream-{stream}"));
+                partial.record(
+                    &record,
+                    &Measures {
+                        stream: name.as_deref(),
+                        is_error: line.is_multiple_of(7),
+                        latency_ms: Some(*latency_ms),
+                        ttft_ms: Some(latency_ms / 2.0),
+                        prompt_tokens: *tokens,
+                        response_tokens: *tokens,
+                        timestamp_ms: *timestamp_ms,
+                    },
+                );
+            }
+            Item::Rejected => partial.rejected(&RejectedUnit::new("a", line, None, 0, "is not JSON")),
+            Item::Skipped => partial.skipped(),
+            Item::Event => partial.event(samples::event(line)),
+        }
+    }
+
+    fn part(items: &[Item], first_line: usize) -> Partial {
+        let mut partial = Partial::default();
+        for (i, item) in items.iter().enumerate() {
+            count(&mut partial, (first_line + i) as u64, item);
+        }
+        partial
+    }
+
+    fn total(parts: impl IntoIterator<Item = Partial>) -> Partial {
+        let mut total = Partial::default();
+        parts.into_iter().for_each(|part| total.merge(part));
+        total
+    }
+
+    #[test]
+    fn the_worst_are_sorted_by_decision_posterior_and_order() {
+        let mut partial = Partial::default();
+        for (line, score) in [(1, 0.2), (2, 0.9), (3, 0.01), (4, 0.5), (5, 0.9)] {
+            partial.record(&samples::scored_record(line, score), &Measures::default());
+        }
+        let lines: Vec<u64> = partial.worst.iter().map(|record| record.line).collect();
+        assert_eq!(lines, [2, 5, 4, 1]);
+    }
+
+    #[test]
+    fn streams_beyond_the_limit_are_counted_together_however_the_input_is_split() {
+        // Stream i comes at time i, then all streams come again, earlier.
+        let measure = |i: usize| (format!("stream-{}", i % 300), if i < 300 { i as i64 } else { 0 });
+        let count = |range: std::ops::Range<usize>| {
+            let mut partial = Partial::default();
+            for i in range {
+                let (name, time) = measure(i);
+                let measures = Measures { stream: Some(&name), timestamp_ms: Some(time), ..Measures::default() };
+                partial.record(&samples::accepted_record(i as u64), &measures);
+            }
+            partial
+        };
+        let whole = total([count(0..600)]);
+        assert_eq!(whole.streams.iter().count(), STREAMS_MAX);
+        assert_eq!(whole.streams.others.requests, 200);
+        let backwards: u64 = whole.streams.iter().map(|(_, counts)| counts.timestamps_backwards).sum();
+        assert_eq!(backwards, 199);
+        for size in [1, 7, 250, 299] {
+            let parts = (0..600).step_by(size).map(|from| count(from..(from + size).min(600)));
+            assert_eq!(total(parts), whole, "in parts of {size}");
+        }
+    }
+
+    #[test]
+    fn lists_are_capped_and_totals_are_not() {
+        let items = vec![Item::Rejected; REJECTED_LISTED_MAX + 3];
+        let partial = part(&items, 1);
+        assert_eq!((partial.rejected.len(), partial.ledger.rejected), (REJECTED_LISTED_MAX, 23));
+        let items = vec![Item::Event; EVENTS_MAX + 3];
+        let partial = total([part(&items[..50], 1), part(&items[50..], 51)]);
+        assert_eq!((partial.events.len(), partial.events_total), (EVENTS_MAX, 103));
+    }
+
+    #[test]
+    fn an_error_in_the_clock_is_counted_once_across_parts() {
+        let at = |timestamp_ms| Item::Record {
+            score: 0.0,
+            stream: None,
+            latency_ms: 1.0,
+            tokens: None,
+            timestamp_ms: Some(timestamp_ms),
+            full: false,
+        };
+        let items = [at(10), at(20), at(15), at(16), at(5)];
+        for split in 0..=items.len() {
+            let total = total([part(&items[..split], 1), part(&items[split..], 1 + split)]);
+            let backwards: Vec<u64> = total.streams.iter().map(|(_, counts)| counts.timestamps_backwards).collect();
+            assert_eq!(backwards, [2], "split at {split}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_split_merged_in_order_gives_the_same(items in vec(item(), 0..60), cuts in vec(0..60usize, 0..6)) {
+            let whole = total([part(&items, 1)]);
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(items.len())).collect();
+            cuts.sort_unstable();
+            let mut parts = Vec::new();
+            let mut from = 0;
+            for to in cuts.into_iter().chain([items.len()]) {
+                parts.push(part(&items[from..to], from + 1));
+                from = to;
+            }
+            prop_assert_eq!(total(parts), whole);
+        }
+    }
+}

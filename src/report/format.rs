@@ -1,0 +1,296 @@
+//! What a format is, and how its pieces come together.
+//!
+//! A record is rendered on its own, so that batches can be rendered in parallel: each into a buffer through a
+//! [`Renderer`], and the buffers are written in input order by a [`Writer`]. Both put the format's separator between
+//! pieces, and nowhere else.
+
+use std::{
+    io::{self, Write},
+    str::FromStr,
+};
+
+use super::{
+    csv::Csv,
+    json::Json,
+    jsonl::Jsonl,
+    summary::Report,
+    table::Table,
+    terminal::Styles,
+    verdict_record::{RejectedUnit, VerdictRecord},
+};
+use crate::verdict::Decision;
+
+/// How verdicts and the report become bytes. A method that has nothing to write leaves `out` as it is.
+pub trait Format: Send + Sync {
+    /// Which records it holds unless something else is asked for.
+    fn default_records(&self) -> Records;
+
+    /// What stands between two pieces (records and rejected units).
+    fn separator(&self) -> &'static [u8] {
+        b""
+    }
+
+    /// What stands before everything else.
+    fn head(&self, _out: &mut Vec<u8>) {}
+
+    /// One record.
+    fn record(&self, record: &VerdictRecord, out: &mut Vec<u8>);
+
+    /// One unit that is no record.
+    fn rejected(&self, unit: &RejectedUnit, out: &mut Vec<u8>);
+
+    /// What stands after everything else.
+    fn summary(&self, report: &Report, out: &mut Vec<u8>);
+}
+
+/// Which records an output holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Records {
+    /// All of them.
+    All,
+    /// Those that are flagged or blocked.
+    Flagged,
+    /// None, and no rejected units either.
+    None,
+}
+
+impl Records {
+    /// All values, in the order of the documentation.
+    pub const ALL: [Records; 3] = [Records::All, Records::Flagged, Records::None];
+
+    /// The name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Records::All => "all",
+            Records::Flagged => "flagged",
+            Records::None => "none",
+        }
+    }
+
+    /// Whether a record with this decision is written.
+    pub fn keeps(self, decision: Decision) -> bool {
+        match self {
+            Records::All => true,
+            Records::Flagged => decision >= Decision::Flag,
+            Records::None => false,
+        }
+    }
+}
+
+impl FromStr for Records {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Records, String> {
+        let found = Records::ALL.into_iter().find(|value| value.as_str() == text);
+        found.ok_or_else(|| format!("`{text}` is none of all, flagged, none"))
+    }
+}
+
+/// The formats, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FormatName {
+    /// For people, on a terminal.
+    Table,
+    /// One object, for programs.
+    Json,
+    /// One object per line, for pipes.
+    Jsonl,
+    /// One row per record, for spreadsheets.
+    Csv,
+}
+
+impl FormatName {
+    /// All formats, in the order of the documentation.
+    pub const ALL: [FormatName; 4] = [FormatName::Table, FormatName::Json, FormatName::Jsonl, FormatName::Csv];
+
+    /// The name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FormatName::Table => "table",
+            FormatName::Json => "json",
+            FormatName::Jsonl => "jsonl",
+            FormatName::Csv => "csv",
+        }
+    }
+
+    /// The format. Width and styles are for the table; the other formats are the same everywhere.
+    pub fn format(self, width: u16, styles: Styles) -> Box<dyn Format> {
+        match self {
+            FormatName::Table => Box::new(Table { width, styles }),
+            FormatName::Json => Box::new(Json),
+            FormatName::Jsonl => Box::new(Jsonl),
+            FormatName::Csv => Box::new(Csv),
+        }
+    }
+}
+
+impl FromStr for FormatName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<FormatName, String> {
+        let found = FormatName::ALL.into_iter().find(|value| value.as_str() == text);
+        found.ok_or_else(|| format!("`{text}` is none of table, json, jsonl, csv"))
+    }
+}
+
+/// Renders the pieces of one batch, in any thread.
+#[derive(Clone, Copy)]
+pub struct Renderer<'f> {
+    /// The format.
+    pub format: &'f dyn Format,
+    /// Which records are written.
+    pub records: Records,
+}
+
+impl Renderer<'_> {
+    /// Appends a record to the buffer of its batch.
+    pub fn record(&self, record: &VerdictRecord, chunk: &mut Vec<u8>) {
+        if self.records.keeps(record.verdict) {
+            self.piece(chunk, |out| self.format.record(record, out));
+        }
+    }
+
+    /// Appends a rejected unit to the buffer of its batch.
+    pub fn rejected(&self, unit: &RejectedUnit, chunk: &mut Vec<u8>) {
+        if self.records != Records::None {
+            self.piece(chunk, |out| self.format.rejected(unit, out));
+        }
+    }
+
+    fn piece(&self, chunk: &mut Vec<u8>, render: impl Fn(&mut Vec<u8>)) {
+        let length = chunk.len();
+        if length > 0 {
+            chunk.extend_from_slice(self.format.separator());
+        }
+        let begin = chunk.len();
+        render(chunk);
+        if chunk.len() == begin {
+            chunk.truncate(length);
+        }
+    }
+}
+
+/// Writes the buffers of the batches in input order, with head and summary around them.
+pub struct Writer<'f, W> {
+    renderer: Renderer<'f>,
+    out: W,
+    begun: bool,
+}
+
+impl<'f, W: Write> Writer<'f, W> {
+    /// A writer that has written nothing yet.
+    pub fn new(renderer: Renderer<'f>, out: W) -> Writer<'f, W> {
+        Writer { renderer, out, begun: false }
+    }
+
+    /// Renders batches for this writer.
+    pub fn renderer(&self) -> Renderer<'f> {
+        self.renderer
+    }
+
+    /// Writes what stands before everything else; once, and first.
+    pub fn head(&mut self) -> io::Result<()> {
+        let mut head = Vec::new();
+        self.renderer.format.head(&mut head);
+        self.out.write_all(&head)
+    }
+
+    /// Writes the buffer of the next batch.
+    pub fn chunk(&mut self, chunk: &[u8]) -> io::Result<()> {
+        if chunk.is_empty() {
+            return Ok(());
+        }
+        if self.begun {
+            self.out.write_all(self.renderer.format.separator())?;
+        }
+        self.begun = true;
+        self.out.write_all(chunk)
+    }
+
+    /// Writes what stands after everything else, and gives the sink back.
+    pub fn finish(mut self, report: &Report) -> io::Result<W> {
+        let mut summary = Vec::new();
+        self.renderer.format.summary(report, &mut summary);
+        self.out.write_all(&summary)?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::samples, *};
+
+    fn write(name: FormatName, records: Records, batches: &[&[VerdictRecord]]) -> String {
+        let format = name.format(100, Styles::plain());
+        let mut writer = Writer::new(Renderer { format: &*format, records }, Vec::new());
+        writer.head().unwrap();
+        for batch in batches {
+            let mut chunk = Vec::new();
+            for record in *batch {
+                writer.renderer().record(record, &mut chunk);
+            }
+            writer.renderer().rejected(&RejectedUnit::new("a", 9, None, 0, "is not JSON"), &mut chunk);
+            writer.chunk(&chunk).unwrap();
+        }
+        String::from_utf8(writer.finish(&samples::report()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_bytes_do_not_depend_on_the_batches() {
+        let [a, b, c] = [samples::blocked_record(1), samples::accepted_record(2), samples::scored_record(3, 0.2)];
+        for name in FormatName::ALL {
+            for records in Records::ALL {
+                let format = name.format(100, Styles::plain());
+                let renderer = Renderer { format: &*format, records };
+                let all = [&a, &b, &c];
+                let outputs: Vec<Vec<u8>> = [1, 2, 3]
+                    .map(|size| {
+                        let mut writer = Writer::new(renderer, Vec::new());
+                        writer.head().unwrap();
+                        for batch in all.chunks(size) {
+                            let mut chunk = Vec::new();
+                            batch.iter().for_each(|record| renderer.record(record, &mut chunk));
+                            writer.chunk(&chunk).unwrap();
+                        }
+                        writer.finish(&samples::report()).unwrap()
+                    })
+                    .into();
+                assert_eq!(outputs[0], outputs[1], "{name:?} {records:?}");
+                assert_eq!(outputs[0], outputs[2], "{name:?} {records:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_filter_leaves_out_what_was_not_asked_for() {
+        let records = [samples::blocked_record(1), samples::accepted_record(2), samples::scored_record(3, 0.2)];
+        let lines = |keep| write(FormatName::Jsonl, keep, &[&records]).lines().count();
+        assert_eq!([lines(Records::All), lines(Records::Flagged), lines(Records::None)], [5, 4, 1]);
+    }
+
+    #[test]
+    fn a_json_report_is_one_valid_object_whatever_it_holds() {
+        let [a, b] = [samples::blocked_record(1), samples::accepted_record(2)];
+        let batches: [&[&[VerdictRecord]]; 4] =
+            [&[], &[&[]], &[std::slice::from_ref(&a)], &[&[a.clone(), b.clone()], &[], &[b]]];
+        for (batches, n) in batches.into_iter().zip([0, 0, 1, 3]) {
+            let report: serde_json::Value =
+                serde_json::from_str(&write(FormatName::Json, Records::All, batches)).unwrap();
+            assert_eq!(report["records"].as_array().unwrap().len(), n);
+            assert_eq!(report["schema"], "llmverify.report/1");
+            assert_eq!(report["input"]["units"], 25);
+        }
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        for name in FormatName::ALL {
+            assert_eq!(name.as_str().parse(), Ok(name));
+        }
+        for records in Records::ALL {
+            assert_eq!(records.as_str().parse(), Ok(records));
+        }
+        assert!("xml".parse::<FormatName>().is_err() && "some".parse::<Records>().is_err());
+    }
+}

@@ -1,0 +1,37 @@
+//! Verdicts become a report, reports become bytes.
+//!
+//! - [`verdict_record`]: what is said of one record, as an object that owns its text
+//! - [`explanation`]: the same in one or two sentences
+//! - [`aggregate`]: verdicts → counts, per batch, merged in input order
+//! - [`timeline`]: decisions over time, in at most a screenful of buckets
+//! - [`summary`]: the report object
+//! - [`format`](mod@format): what a format is, and the writer that puts rendered pieces in order
+//! - [`table`], [`json`], [`jsonl`], [`csv`]: the formats
+//! - [`terminal`]: log text made safe to show; styles
+//! - [`safe_json`]: JSON whose bytes are safe to show
+//! - [`schema`]: the JSON Schemas of the output
+//!
+//! Nothing here knows a record or the input: what is reported comes in as verdicts, signals, assessments and strings,
+//! and raw text only as an excerpt that was redacted when it was made.
+
+pub mod aggregate;
+pub mod csv;
+pub mod explanation;
+pub mod format;
+pub mod json;
+pub mod jsonl;
+pub mod safe_json;
+pub mod schema;
+pub mod summary;
+pub mod table;
+pub mod terminal;
+pub mod timeline;
+pub mod verdict_record;
+
+#[cfg(test)]
+mod samples;
+
+pub use aggregate::{Measures, Partial};
+pub use format::{Format, Records, Writer};
+pub use summary::Report;
+pub use verdict_record::{RejectedUnit, VerdictRecord};

@@ -1,0 +1,176 @@
+//! Verdicts for the tests of this layer.
+
+use std::borrow::Cow;
+
+use super::{
+    aggregate::{Measures, Partial},
+    summary::{Event, Report, Totals},
+    verdict_record::{Identity, Judged, Problem, RejectedUnit, VerdictRecord},
+};
+use crate::{
+    engines::{Assessment, Detail, Finding, Question, RatioSource, Severity, Signal, Status, Tier, runtime::health},
+    verdict::{
+        Verdict, gate,
+        judge::{self, Policy},
+    },
+};
+
+/// The verdict on `signals`, with the usual priors.
+pub fn judge(signals: &[Signal]) -> Verdict {
+    let prior = |prior| Policy { prior, ..Policy::default() };
+    let policies = [prior(0.15), prior(0.01), prior(0.01), prior(0.05)];
+    judge::judge(signals, &policies, &["no result", "no prompt", "no response", "no numbers"])
+}
+
+/// A signal about fabrication that fired with `score`.
+pub fn schema_mismatch(score: f64) -> Signal {
+    let absent = Signal::absent("schema_mismatch", Question::Fabricated, Tier::Zero, (12.0, RatioSource::Seed));
+    absent.fire(score, "the result lacks the required field humidity")
+}
+
+/// The verdict on a record on which nothing fired.
+pub fn accepted() -> Verdict {
+    judge(&[Signal::absent("schema_mismatch", Question::Fabricated, Tier::Zero, (12.0, RatioSource::Seed))])
+}
+
+/// A finding in the response.
+pub fn finding() -> Finding {
+    Finding { rule: "pii/email", severity: Severity::Medium, field: Cow::Borrowed("/response"), span: 4..21 }
+}
+
+/// The first record of `app.jsonl` that stands on `line`.
+pub fn identity(line: u64) -> Identity<'static> {
+    Identity {
+        source: "app.jsonl",
+        line,
+        byte: 100 * line,
+        kind: "tool",
+        tool: Some("get_weather"),
+        timestamp_ms: Some(1_731_234_567_890),
+        ..Identity::default()
+    }
+}
+
+/// A verdict with nothing else to say.
+pub fn judged<'a>(verdict: &'a Verdict, signals: &'a [Signal]) -> Judged<'a> {
+    Judged { verdict, signals, assessments: &[], health: None, tier_reached: Tier::One, problems: Vec::new() }
+}
+
+/// A record on which nothing fired.
+pub fn accepted_record(line: u64) -> VerdictRecord {
+    VerdictRecord::new(identity(line), judged(&accepted(), &[]), |_| String::new())
+}
+
+/// A record with a verdict by the score of one signal: below 0.07 accepted, from 0.47 blocked.
+pub fn scored_record(line: u64, score: f64) -> VerdictRecord {
+    let signals = [schema_mismatch(score)];
+    VerdictRecord::new(identity(line), judged(&judge(&signals), &signals), |_| String::new())
+}
+
+/// A blocked record with something in every field.
+pub fn blocked_record(line: u64) -> VerdictRecord {
+    let signals = [schema_mismatch(0.5)];
+    let mut pii = Assessment::new(Status::Error, 1.0);
+    pii.findings.push(finding());
+    let assessments = [
+        ("latency", Assessment::new(Status::Warn, 0.5).with("ratio", Detail::Number(2.5))),
+        ("token_rate", Assessment::not_assessed("no token count")),
+        ("pii", pii),
+    ];
+    let verdict = judge(&signals);
+    let judged = Judged {
+        assessments: &assessments,
+        health: Some((0.5, "minor_variation")),
+        problems: vec![Problem { field: "latency_ms".to_owned(), reason: "is negative".to_owned() }],
+        ..judged(&verdict, &signals)
+    };
+    let identity = Identity { session_id: Some("s-1"), label: Some("hallucinated"), ..identity(line) };
+    VerdictRecord::new(identity, judged, |_| "a…@example.com".to_owned())
+}
+
+/// Texts that do harm where they are shown as they stand.
+pub const HOSTILE: [&str; 9] = [
+    "\u{1b}[2J\u{1b}[31mgone",
+    "\u{9b}2J",
+    "=cmd()|'/C calc'!A0",
+    "\u{ff1d}1+1",
+    "two\nlines",
+    "::error::fake",
+    "abc\u{202e}cba",
+    "quote\"comma,",
+    "\n::set-output name=x::y",
+];
+
+/// The blocked record with `text` in every field that comes from the log.
+pub fn hostile_record(text: &'static str) -> VerdictRecord {
+    let absent = Signal::absent("schema_mismatch", Question::Fabricated, Tier::Zero, (12.0, RatioSource::Seed));
+    let signals = [absent.fire(0.5, text)];
+    let verdict = judge(&signals);
+    let identity = Identity {
+        source: text,
+        id: Some(text),
+        model: Some(text),
+        tool: Some(text),
+        session_id: Some(text),
+        label: Some(text),
+        ..identity(1)
+    };
+    let mut pii = Assessment::new(Status::Error, 1.0);
+    pii.findings.push(finding());
+    let assessments = [("pii", pii)];
+    let problems = vec![Problem { field: text.to_owned(), reason: text.to_owned() }];
+    let judged = Judged { assessments: &assessments, problems, ..judged(&verdict, &signals) };
+    VerdictRecord::new(identity, judged, |_| text.to_owned())
+}
+
+/// A level shift seen on `line`.
+pub fn event(line: u64) -> Event {
+    Event {
+        stream: Some("get_weather".to_owned()),
+        kind: "tool",
+        chart: "latency".to_owned(),
+        from: 120.0,
+        to: 480.0,
+        unit: "ms",
+        source: "app.jsonl".to_owned(),
+        line,
+        record: format!("app.jsonl:{line}"),
+        timestamp: None,
+    }
+}
+
+/// Some records, one of each kind, with something in every section of the report.
+pub fn partial() -> Partial {
+    let mut partial = Partial::default();
+    let measures = |stream, timestamp_ms| Measures {
+        stream: Some(stream),
+        latency_ms: Some(812.5),
+        ttft_ms: Some(120.0),
+        prompt_tokens: Some(40),
+        response_tokens: Some(80),
+        timestamp_ms: Some(timestamp_ms),
+        is_error: false,
+    };
+    for line in 1..=20 {
+        let time = 1_731_234_567_890 + 600_000 * line as i64;
+        partial.record(&accepted_record(line), &measures("get_weather", time));
+    }
+    partial.record(&scored_record(21, 0.2), &measures("search_web", 1_731_234_567_890));
+    partial.record(&blocked_record(22), &measures("get_weather", 1_731_234_567_890));
+    partial.rejected(&RejectedUnit::new("app.jsonl", 23, None, 2300, "is not JSON: expected value at column 1"));
+    partial.feedback();
+    partial.skipped();
+    partial.event(event(9));
+    partial.limit("sessions", 1000, 4);
+    partial
+}
+
+/// What the reader counted for [`partial`].
+pub fn totals() -> Totals {
+    Totals { files: 2, bytes: 123_456, lines: 27, blank_lines: 2, units: 25, unreadable_sources: 0 }
+}
+
+/// The report on [`partial`].
+pub fn report() -> Report {
+    Report::new(partial(), &totals(), &gate::Policy::default(), &health::Settings::default())
+}

@@ -1,0 +1,536 @@
+//! The report object: what the whole audit says, the same in every format.
+
+use std::cmp::Reverse;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    aggregate::{EVENTS_MAX, Partial, QuestionCounts, REJECTED_LISTED_MAX, STREAMS_MAX, StreamCounts},
+    timeline::{Decisions, TimelineSummary},
+    verdict_record::{Questions, RejectedUnit, VerdictRecord},
+};
+use crate::{
+    engines::{Question, Severity, runtime::health},
+    stats::{histogram::Histogram, wilson},
+    verdict::gate::{self, Counts, Outcome},
+};
+
+/// No report lists more signals, or more rules, than this.
+pub const TOP_MAX: usize = 20;
+
+/// The whole audit.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Report {
+    /// Name and version of this object's format.
+    pub schema: ReportSchema,
+    /// What wrote it.
+    pub tool: Tool,
+    /// Whether the audit passed, and why not.
+    pub gate: Outcome,
+    /// What was read, and what became of it.
+    pub input: Input,
+    /// Decisions over all records.
+    pub verdicts: Verdicts,
+    /// Decisions per question.
+    pub questions: Questions<QuestionSummary>,
+    /// One entry per model and tool, the busiest first.
+    pub streams: Vec<StreamSummary>,
+    /// The streams beyond the limit, counted together.
+    pub other_streams: Option<StreamSummary>,
+    /// Levels that have shifted.
+    pub events: Vec<Event>,
+    /// How many levels have shifted.
+    pub events_total: u64,
+    /// Decisions over time.
+    pub timeline: TimelineSummary,
+    /// The signals that fired most.
+    pub top_signals: Vec<SignalSummary>,
+    /// The rules that were found most.
+    pub top_findings: Vec<RuleSummary>,
+    /// The worst records: by decision, then by posterior, then in input order.
+    pub worst: Vec<VerdictRecord>,
+    /// The units that are no records.
+    pub rejected: RejectedSummary,
+    /// The limits that were reached.
+    pub limits_reached: Vec<LimitReached>,
+}
+
+/// Name and version of the format of [`Report`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum ReportSchema {
+    /// The first version.
+    #[default]
+    #[serde(rename = "llmverify.report/1")]
+    V1,
+}
+
+/// The program that wrote a report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Tool {
+    /// Its name.
+    pub name: &'static str,
+    /// Its version.
+    pub version: &'static str,
+}
+
+/// What the reader counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Sources that were opened or tried.
+    pub files: u64,
+    /// Bytes, after decompression.
+    pub bytes: u64,
+    /// Lines.
+    pub lines: u64,
+    /// Lines with nothing on them.
+    pub blank_lines: u64,
+    /// Units, as the reader cut them.
+    pub units: u64,
+    /// Sources that could not be opened, or not read to their end.
+    pub unreadable_sources: u64,
+}
+
+/// What was read, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Input {
+    /// Sources that were opened or tried.
+    pub files: u64,
+    /// Sources that could not be opened, or not read to their end.
+    pub unreadable_sources: u64,
+    /// Bytes, after decompression.
+    pub bytes: u64,
+    /// Lines.
+    pub lines: u64,
+    /// Lines with nothing on them.
+    pub blank_lines: u64,
+    /// Units: what should be one record each.
+    pub units: u64,
+    /// Units that became an audited record.
+    pub audited: u64,
+    /// Units with feedback.
+    pub feedback: u64,
+    /// Units that are part of another record.
+    pub merged: u64,
+    /// Units that repeat their children.
+    pub parent: u64,
+    /// Units that are no record.
+    pub rejected: u64,
+    /// Units that a filter (`--since`, `--until`, `--sample`) left out.
+    pub skipped: u64,
+    /// Audited records of which a field was present but unusable; also counted in `audited`.
+    pub partially_read: u64,
+    /// Whether audited + feedback + merged + parent + rejected + skipped is units.
+    pub ledger_adds_up: bool,
+}
+
+/// Decisions over all records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Verdicts {
+    /// Counts of the decisions.
+    #[serde(flatten)]
+    pub decisions: Decisions,
+    /// Records with a proof, or a posterior of 0.9, on a question that blocks.
+    pub high_risk: u64,
+}
+
+/// Decisions on one question.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct QuestionSummary {
+    /// Records on which it had something to go on.
+    pub assessed: u64,
+    /// Records on which it had not.
+    pub not_assessed: u64,
+    /// Records that it flagged.
+    pub flagged: u64,
+    /// Records that it blocked.
+    pub blocked: u64,
+    /// Flagged or blocked, of those assessed.
+    pub rate: Option<f64>,
+    /// Lower end of the 95% interval of the rate.
+    pub wilson_low: Option<f64>,
+    /// Upper end of the 95% interval of the rate.
+    pub wilson_high: Option<f64>,
+}
+
+/// One model or tool.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct StreamSummary {
+    /// Its name; null when the records do not say.
+    pub name: Option<String>,
+    /// `llm` or `tool`; null for several streams together.
+    pub kind: Option<&'static str>,
+    /// Records.
+    pub requests: u64,
+    /// Records that ended with an error.
+    pub errors: u64,
+    /// Latency or execution time, in milliseconds.
+    pub latency_ms: Quantiles,
+    /// Time to the first token, in milliseconds.
+    pub ttft_ms: Quantiles,
+    /// Response tokens per second over all calls that report both numbers.
+    pub tokens_per_second: Option<f64>,
+    /// Tokens in the prompts.
+    pub prompt_tokens: u64,
+    /// Tokens in the responses.
+    pub response_tokens: u64,
+    /// The runtime engines in one number; null when they never applied.
+    pub health: Option<StreamHealth>,
+    /// What was decided.
+    pub verdicts: Decisions,
+    /// Records whose timestamp is before that of the record before them.
+    pub timestamps_backwards: u64,
+}
+
+/// Percentiles, within 1%; null without a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Quantiles {
+    /// The median.
+    pub p50: Option<f64>,
+    /// The 95th percentile.
+    pub p95: Option<f64>,
+    /// The 99th percentile.
+    pub p99: Option<f64>,
+}
+
+/// Health of one stream.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct StreamHealth {
+    /// Mean of the records' scores: 0 is well, 1 is unwell.
+    pub score: f64,
+    /// The label of the mean.
+    pub label: &'static str,
+    /// Records with each label.
+    pub counts: HealthCounts,
+}
+
+/// Records with each label of health.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HealthCounts {
+    /// Scores up to 0.25.
+    pub stable: u64,
+    /// Scores up to 0.50.
+    pub minor_variation: u64,
+    /// Scores up to 0.75.
+    pub degraded: u64,
+    /// Scores above.
+    pub unstable: u64,
+}
+
+/// A level that has shifted: one event of the stream, not one per record.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Event {
+    /// The stream; null when the records do not name it.
+    pub stream: Option<String>,
+    /// `llm` or `tool`.
+    pub kind: &'static str,
+    /// What has shifted: `latency`, `size`, a field.
+    pub chart: String,
+    /// The level before.
+    pub from: f64,
+    /// The level after.
+    pub to: f64,
+    /// The unit of both.
+    pub unit: &'static str,
+    /// The source of the record on which it was seen.
+    pub source: String,
+    /// The line of that record.
+    pub line: u64,
+    /// The id of that record.
+    pub record: String,
+    /// The time of that record, in RFC 3339.
+    pub timestamp: Option<String>,
+}
+
+/// How often a signal fired.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SignalSummary {
+    /// Its name.
+    pub id: &'static str,
+    /// The question that it bears on.
+    pub question: Question,
+    /// Records on which it fired.
+    pub fired: u64,
+    /// Records on which it was looked for.
+    pub applicable: u64,
+}
+
+/// How often a rule was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RuleSummary {
+    /// `family/name`.
+    pub rule: &'static str,
+    /// The worst severity with which it was found.
+    pub severity: Severity,
+    /// Places.
+    pub findings: u64,
+    /// Records with at least one.
+    pub records: u64,
+}
+
+/// The units that are no records.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RejectedSummary {
+    /// How many there are.
+    pub total: u64,
+    /// How many of them are listed at most.
+    pub listed_max: u64,
+    /// The first of them.
+    pub first: Vec<RejectedUnit>,
+}
+
+/// A limit that was reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LimitReached {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value.
+    pub limit: u64,
+    /// How often it was reached.
+    pub times: u64,
+}
+
+impl Report {
+    /// The report on everything that was counted.
+    pub fn new(partial: Partial, totals: &Totals, policy: &gate::Policy, health: &health::Settings) -> Report {
+        // Parts are bounded only when they are merged.
+        let mut whole = Partial::default();
+        whole.merge(partial);
+        let limits_reached = limits(&whole);
+        Report {
+            schema: ReportSchema::V1,
+            tool: Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
+            gate: gate::decide(policy, &counts(&whole, totals)),
+            input: input(&whole, totals),
+            verdicts: Verdicts { decisions: whole.decisions, high_risk: whole.high_risk },
+            questions: Questions::from_fn(|question| question_summary(whole.questions.get(question))),
+            streams: streams(&whole, health),
+            other_streams: (whole.streams.others.requests > 0)
+                .then(|| stream_summary(None, None, &whole.streams.others, health)),
+            events_total: whole.events_total,
+            timeline: whole.timeline.clone().finish(),
+            top_signals: top_signals(&whole),
+            top_findings: top_findings(&whole),
+            rejected: RejectedSummary {
+                total: whole.ledger.rejected,
+                listed_max: REJECTED_LISTED_MAX as u64,
+                first: whole.rejected,
+            },
+            events: whole.events,
+            worst: whole.worst,
+            limits_reached,
+        }
+    }
+}
+
+fn counts(whole: &Partial, totals: &Totals) -> Counts {
+    Counts {
+        units: totals.units.saturating_sub(whole.ledger.skipped),
+        audited: whole.ledger.audited,
+        accept: whole.decisions.accept,
+        flag: whole.decisions.flag,
+        block: whole.decisions.block,
+        not_assessed: whole.decisions.not_assessed,
+        high_risk: whole.high_risk,
+        rejected: whole.ledger.rejected,
+        partially_read: whole.ledger.partially_read,
+        unreadable_sources: totals.unreadable_sources,
+    }
+}
+
+fn input(whole: &Partial, totals: &Totals) -> Input {
+    let ledger = &whole.ledger;
+    Input {
+        files: totals.files,
+        unreadable_sources: totals.unreadable_sources,
+        bytes: totals.bytes,
+        lines: totals.lines,
+        blank_lines: totals.blank_lines,
+        units: totals.units,
+        audited: ledger.audited,
+        feedback: ledger.feedback,
+        merged: ledger.merged,
+        parent: ledger.parent,
+        rejected: ledger.rejected,
+        skipped: ledger.skipped,
+        partially_read: ledger.partially_read,
+        ledger_adds_up: ledger.total() == totals.units,
+    }
+}
+
+fn question_summary(counts: &QuestionCounts) -> QuestionSummary {
+    let hits = counts.flagged + counts.blocked;
+    let interval = wilson::interval(hits, counts.assessed);
+    QuestionSummary {
+        assessed: counts.assessed,
+        not_assessed: counts.not_assessed,
+        flagged: counts.flagged,
+        blocked: counts.blocked,
+        rate: (counts.assessed > 0).then(|| hits as f64 / counts.assessed as f64),
+        wilson_low: interval.map(|(low, _)| low),
+        wilson_high: interval.map(|(_, high)| high),
+    }
+}
+
+fn streams(whole: &Partial, health: &health::Settings) -> Vec<StreamSummary> {
+    let summary = |((kind, name), counts): (&(&'static str, Option<String>), &StreamCounts)| {
+        stream_summary(name.clone(), Some(kind), counts, health)
+    };
+    let mut streams: Vec<StreamSummary> = whole.streams.iter().map(summary).collect();
+    streams.sort_by_key(|stream| Reverse(stream.requests));
+    streams
+}
+
+fn stream_summary(
+    name: Option<String>,
+    kind: Option<&'static str>,
+    counts: &StreamCounts,
+    health: &health::Settings,
+) -> StreamSummary {
+    let latency_s = counts.timed_latency_us as f64 / 1e6;
+    StreamSummary {
+        name,
+        kind,
+        requests: counts.requests,
+        errors: counts.errors,
+        latency_ms: quantiles(&counts.latency_ms),
+        ttft_ms: quantiles(&counts.ttft_ms),
+        tokens_per_second: (latency_s > 0.0).then(|| counts.timed_tokens as f64 / latency_s),
+        prompt_tokens: counts.prompt_tokens,
+        response_tokens: counts.response_tokens,
+        health: stream_health(counts, health),
+        verdicts: counts.decisions,
+        timestamps_backwards: counts.timestamps_backwards,
+    }
+}
+
+fn quantiles(histogram: &Histogram) -> Quantiles {
+    Quantiles { p50: histogram.quantile(0.5), p95: histogram.quantile(0.95), p99: histogram.quantile(0.99) }
+}
+
+fn stream_health(counts: &StreamCounts, settings: &health::Settings) -> Option<StreamHealth> {
+    let [stable, minor_variation, degraded, unstable] = counts.health_labels;
+    let n = stable + minor_variation + degraded + unstable;
+    if n == 0 {
+        return None;
+    }
+    let score = counts.health_micro as f64 / 1e6 / n as f64;
+    let label = health::label(score, settings);
+    Some(StreamHealth { score, label, counts: HealthCounts { stable, minor_variation, degraded, unstable } })
+}
+
+fn top_signals(whole: &Partial) -> Vec<SignalSummary> {
+    let fired = whole.signals.iter().filter(|(_, counts)| counts.fired > 0);
+    let mut top: Vec<SignalSummary> = fired
+        .map(|((id, question), counts)| SignalSummary {
+            id,
+            question: *question,
+            fired: counts.fired,
+            applicable: counts.applicable,
+        })
+        .collect();
+    top.sort_by_key(|signal| Reverse(signal.fired));
+    top.truncate(TOP_MAX);
+    top
+}
+
+fn top_findings(whole: &Partial) -> Vec<RuleSummary> {
+    let summary = |(rule, counts): (&&'static str, &super::aggregate::RuleCounts)| RuleSummary {
+        rule,
+        severity: counts.severity,
+        findings: counts.findings,
+        records: counts.records,
+    };
+    let mut top: Vec<RuleSummary> = whole.rules.iter().map(summary).collect();
+    top.sort_by_key(|rule| Reverse(rule.findings));
+    top.truncate(TOP_MAX);
+    top
+}
+
+/// The limits that were reached while auditing, and those of the report itself.
+fn limits(whole: &Partial) -> Vec<LimitReached> {
+    let own = [
+        ("events_listed", EVENTS_MAX as u64, whole.events_total.saturating_sub(EVENTS_MAX as u64)),
+        (
+            "rejected_listed",
+            REJECTED_LISTED_MAX as u64,
+            whole.ledger.rejected.saturating_sub(REJECTED_LISTED_MAX as u64),
+        ),
+        ("streams", STREAMS_MAX as u64, whole.streams.others.requests),
+    ];
+    let noted = whole.limits.iter().map(|(name, counts)| (*name, counts.limit, counts.times));
+    let mut reached: Vec<LimitReached> = noted
+        .chain(own.into_iter().filter(|(_, _, times)| *times > 0))
+        .map(|(name, limit, times)| LimitReached { name, limit, times })
+        .collect();
+    reached.sort_by_key(|limit| limit.name);
+    reached
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{Measures, samples},
+        *,
+    };
+
+    #[test]
+    fn the_ledger_is_checked_against_the_reader() {
+        let report = samples::report();
+        assert!(report.input.ledger_adds_up);
+        let totals = Totals { units: 99, ..samples::totals() };
+        let report = Report::new(samples::partial(), &totals, &gate::Policy::default(), &health::Settings::default());
+        assert!(!report.input.ledger_adds_up);
+    }
+
+    #[test]
+    fn nothing_audited_does_not_pass_and_has_no_rates() {
+        let report =
+            Report::new(Partial::default(), &Totals::default(), &gate::Policy::default(), &health::Settings::default());
+        assert_eq!(report.gate.exit.code(), 3);
+        assert_eq!(report.questions.fabricated.rate, None);
+        assert!(report.input.ledger_adds_up);
+    }
+
+    #[test]
+    fn rates_and_throughput_are_of_what_was_measured() {
+        let mut partial = Partial::default();
+        let measures = |latency_ms, response_tokens| Measures {
+            stream: Some("gpt"),
+            latency_ms: Some(latency_ms),
+            response_tokens,
+            ..Measures::default()
+        };
+        partial.record(&samples::accepted_record(1), &measures(1500.0, Some(100)));
+        partial.record(&samples::blocked_record(2), &measures(500.0, Some(60)));
+        partial.record(&samples::accepted_record(3), &measures(9000.0, None));
+        let totals = Totals { units: 3, ..Totals::default() };
+        let report = Report::new(partial, &totals, &gate::Policy::default(), &health::Settings::default());
+        let stream = &report.streams[0];
+        assert_eq!((stream.requests, stream.response_tokens, stream.tokens_per_second), (3, 160, Some(80.0)));
+        assert!((stream.latency_ms.p50.unwrap() - 1500.0).abs() <= 15.0);
+        assert_eq!(stream.latency_ms.p99, Some(9000.0));
+        assert_eq!(stream.ttft_ms, Quantiles::default());
+        let health = stream.health.as_ref().unwrap();
+        assert_eq!((health.score, health.label, health.counts.minor_variation), (0.5, "minor_variation", 1));
+        let fabricated = &report.questions.fabricated;
+        assert_eq!((fabricated.assessed, fabricated.blocked, fabricated.rate), (3, 1, Some(1.0 / 3.0)));
+        assert_eq!(report.questions.attacked.not_assessed, 3);
+        assert_eq!(report.top_signals[0].id, "schema_mismatch");
+        assert_eq!((report.top_findings[0].rule, report.top_findings[0].records), ("pii/email", 1));
+        assert_eq!(report.worst[0].line, 2);
+        assert_eq!(report.gate.reasons[0].rule, "max_rejected");
+    }
+
+    #[test]
+    fn limits_of_the_report_are_named() {
+        let mut partial = Partial::default();
+        for line in 0..(EVENTS_MAX as u64 + 2) {
+            partial.event(samples::event(line));
+        }
+        partial.limit("sessions", 1000, 4);
+        let report = Report::new(partial, &Totals::default(), &gate::Policy::default(), &health::Settings::default());
+        let names: Vec<_> = report.limits_reached.iter().map(|limit| (limit.name, limit.times)).collect();
+        assert_eq!(names, [("events_listed", 2), ("sessions", 4)]);
+    }
+}

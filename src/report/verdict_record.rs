@@ -1,0 +1,544 @@
+//! What is said of one record: one object that owns its text, the same in every format.
+//!
+//! [`VerdictRecord::new`] takes plain data: identity strings, a [`Verdict`], signals and assessments. Values are kept
+//! exactly as they were in the log; each format makes them safe in its own way ([`safe_json`](super::safe_json),
+//! [`csv`](super::csv), [`terminal`](super::terminal)). Only [`VerdictRecord::explanation`] is made safe here, because
+//! it is our sentence around their words.
+
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+use super::explanation::explain;
+use crate::{
+    engines::{Assessment, Detail, Finding, Question, RatioSource, Severity, Signal, Status, Tier},
+    verdict::{Decision, Verdict},
+};
+
+/// No record lists more findings than this; the rest is counted in [`VerdictRecord::findings_total`].
+pub const FINDINGS_PER_RECORD_MAX: usize = 100;
+
+/// One audited record.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct VerdictRecord {
+    /// Name and version of this object's format.
+    pub schema: VerdictSchema,
+    /// What this object is, among the lines of a JSON Lines report.
+    #[serde(rename = "type")]
+    pub line_type: RecordType,
+    /// The source that the record comes from (`-` for standard input).
+    pub source: String,
+    /// Line on which it begins, from 1.
+    pub line: u64,
+    /// Position among the records of that line, from 0; absent when the line holds one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<u32>,
+    /// Offset of its first byte in the (decompressed) source.
+    pub byte: u64,
+    /// The record's own id, else `source:line` or `source:line:item`.
+    pub id: String,
+    /// `llm` or `tool`.
+    pub kind: &'static str,
+    /// The model that answered.
+    pub model: Option<String>,
+    /// The tool that was called.
+    pub tool: Option<String>,
+    /// The conversation that it belongs to.
+    pub session_id: Option<String>,
+    /// When the call began, in RFC 3339, UTC.
+    pub timestamp: Option<String>,
+    /// The worst decision of the four questions.
+    pub verdict: Decision,
+    /// Whether something is proven, or nearly certain, on a question that blocks.
+    pub high_risk: bool,
+    /// The answers.
+    pub questions: Questions<QuestionAnswer>,
+    /// All signals that were applicable, in the order in which they were computed.
+    pub signals: Vec<SignalEntry>,
+    /// Places in the text, at most [`FINDINGS_PER_RECORD_MAX`].
+    pub findings: Vec<FindingEntry>,
+    /// How many findings there were.
+    pub findings_total: u64,
+    /// P(fabricated), as seed 002 names it; null when that was not assessed.
+    pub confidence: Option<f64>,
+    /// Whether the record is blocked as fabricated, as seed 002 names it.
+    pub is_hallucinated: bool,
+    /// What each engine said.
+    #[schemars(with = "std::collections::BTreeMap<String, EngineEntry>")]
+    pub engines: Ordered<EngineEntry>,
+    /// The runtime engines in one number; null when none applies.
+    pub health: Option<HealthEntry>,
+    /// How far the audit of this record went.
+    pub tier_reached: Tier,
+    /// The verdict in one or two sentences.
+    pub explanation: String,
+    /// A label from outside, carried through and never used.
+    pub label: Option<String>,
+    /// Fields that were present but could not be used.
+    pub problems: Vec<Problem>,
+}
+
+/// Name and version of the format of [`VerdictRecord`] and [`RejectedUnit`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum VerdictSchema {
+    /// The first version.
+    #[default]
+    #[serde(rename = "llmverify.verdict/1")]
+    V1,
+}
+
+/// The `type` of a [`VerdictRecord`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum RecordType {
+    /// An audited record.
+    #[default]
+    #[serde(rename = "record")]
+    Record,
+}
+
+/// The `type` of a [`RejectedUnit`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum RejectedType {
+    /// A unit of input that is no record.
+    #[default]
+    #[serde(rename = "rejected")]
+    Rejected,
+}
+
+/// A unit of input that is no record, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RejectedUnit {
+    /// Name and version of this object's format.
+    pub schema: VerdictSchema,
+    /// What this object is, among the lines of a JSON Lines report.
+    #[serde(rename = "type")]
+    pub line_type: RejectedType,
+    /// The source that it stands in.
+    pub source: String,
+    /// Line on which it begins, from 1.
+    pub line: u64,
+    /// Position among the units of that line, from 0; absent when the line holds one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<u32>,
+    /// Offset of its first byte in the (decompressed) source.
+    pub byte: u64,
+    /// Why it is no record.
+    pub reason: String,
+}
+
+impl RejectedUnit {
+    /// The unit at this place, rejected because of `reason`.
+    pub fn new(source: &str, line: u64, item: Option<u32>, byte: u64, reason: impl Into<String>) -> RejectedUnit {
+        RejectedUnit {
+            schema: VerdictSchema::V1,
+            line_type: RejectedType::Rejected,
+            source: source.to_owned(),
+            line,
+            item,
+            byte,
+            reason: reason.into(),
+        }
+    }
+}
+
+/// One value per question, under its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Questions<T> {
+    /// Is the content made up?
+    pub fabricated: T,
+    /// Does the input try to subvert the model?
+    pub attacked: T,
+    /// Does the output give away what it must not?
+    pub leaking: T,
+    /// Is the service unwell?
+    pub degraded: T,
+}
+
+impl<T> Questions<T> {
+    /// The value of each question, by `of`.
+    pub fn from_fn(mut of: impl FnMut(Question) -> T) -> Questions<T> {
+        Questions {
+            fabricated: of(Question::Fabricated),
+            attacked: of(Question::Attacked),
+            leaking: of(Question::Leaking),
+            degraded: of(Question::Degraded),
+        }
+    }
+
+    /// The value of one question.
+    pub fn get(&self, question: Question) -> &T {
+        match question {
+            Question::Fabricated => &self.fabricated,
+            Question::Attacked => &self.attacked,
+            Question::Leaking => &self.leaking,
+            Question::Degraded => &self.degraded,
+        }
+    }
+
+    /// The value of one question, to change it.
+    pub fn get_mut(&mut self, question: Question) -> &mut T {
+        match question {
+            Question::Fabricated => &mut self.fabricated,
+            Question::Attacked => &mut self.attacked,
+            Question::Leaking => &mut self.leaking,
+            Question::Degraded => &mut self.degraded,
+        }
+    }
+
+    /// The values with their questions, in the order of reports.
+    pub fn iter(&self) -> impl Iterator<Item = (Question, &T)> {
+        Question::ALL.into_iter().map(|question| (question, self.get(question)))
+    }
+}
+
+/// The answer to one question.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct QuestionAnswer {
+    /// Whether there was anything to go on.
+    pub state: State,
+    /// Why there was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+    /// P(yes) before the evidence.
+    pub prior: f64,
+    /// P(yes) after it; the prior when not assessed.
+    pub posterior: f64,
+    /// What follows.
+    pub verdict: Decision,
+    /// Whether it is proven.
+    pub proof: bool,
+}
+
+/// Whether a question had anything to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It had.
+    Assessed,
+    /// It had not, which is neither a pass nor a zero.
+    NotAssessed,
+}
+
+/// One signal.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct SignalEntry {
+    /// Its name.
+    pub id: &'static str,
+    /// The question that it bears on.
+    pub question: Question,
+    /// Whether it fired.
+    pub fired: bool,
+    /// Its strength in [0, 1].
+    pub score: f64,
+    /// P(fires | yes) / P(fires | no), at full score.
+    pub likelihood_ratio: f64,
+    /// Where the ratio comes from.
+    pub ratio_source: RatioSource,
+    /// What it added to the log odds of its question.
+    pub log_odds: f64,
+    /// When it was computed.
+    pub tier: Tier,
+    /// Whether it settles the question by itself.
+    pub proof: bool,
+    /// Why it fired; empty when it did not.
+    pub detail: String,
+}
+
+impl SignalEntry {
+    fn new(signal: &Signal) -> SignalEntry {
+        SignalEntry {
+            id: signal.id,
+            question: signal.question,
+            fired: signal.fired,
+            score: finite(signal.score),
+            likelihood_ratio: finite(signal.likelihood_ratio),
+            ratio_source: signal.ratio_source,
+            log_odds: finite(signal.evidence().contribution()),
+            tier: signal.tier,
+            proof: signal.proof,
+            detail: signal.detail.clone().into_owned(),
+        }
+    }
+}
+
+/// One place in the text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FindingEntry {
+    /// `family/name`.
+    pub rule: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// JSON Pointer into the normal form of the record.
+    pub field: String,
+    /// First byte in that field.
+    pub start: usize,
+    /// Byte after the last one.
+    pub end: usize,
+    /// What stands there, cut and redacted.
+    pub excerpt: String,
+}
+
+/// What one engine said.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct EngineEntry {
+    /// `ok`, `warn`, `error` or `not_assessed`.
+    pub status: &'static str,
+    /// Why it was not assessed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+    /// Its number, if it has one.
+    pub value: Option<f64>,
+    /// Its details, beside the three fields above.
+    #[serde(flatten)]
+    #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
+    pub details: Ordered<Detail>,
+}
+
+impl EngineEntry {
+    fn new(assessment: &Assessment) -> EngineEntry {
+        let reason = match assessment.status {
+            Status::NotAssessed(reason) => Some(reason),
+            _ => None,
+        };
+        EngineEntry {
+            status: assessment.status.as_str(),
+            reason,
+            value: assessment.value.filter(|value| value.is_finite()),
+            details: Ordered(assessment.details.clone()),
+        }
+    }
+}
+
+/// The runtime engines in one number.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct HealthEntry {
+    /// 0 is well, 1 is unwell.
+    pub score: f64,
+    /// `stable`, `minor_variation`, `degraded` or `unstable`.
+    pub label: &'static str,
+}
+
+/// A field that was present but could not be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Problem {
+    /// The field.
+    pub field: String,
+    /// Why it could not be used, as a clause.
+    pub reason: String,
+}
+
+/// Named values in the order in which they were given, written as a JSON object.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ordered<T>(pub Vec<(&'static str, T)>);
+
+impl<T: Serialize> Serialize for Ordered<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, value) in &self.0 {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+/// Who a record is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Identity<'a> {
+    /// The source that the record comes from.
+    pub source: &'a str,
+    /// Line on which it begins, from 1.
+    pub line: u64,
+    /// Position among the records of that line, from 0; `None` when the line holds one.
+    pub item: Option<u32>,
+    /// Offset of its first byte in the (decompressed) source.
+    pub byte: u64,
+    /// The record's own id.
+    pub id: Option<&'a str>,
+    /// `llm` or `tool`.
+    pub kind: &'static str,
+    /// The model that answered.
+    pub model: Option<&'a str>,
+    /// The tool that was called.
+    pub tool: Option<&'a str>,
+    /// The conversation that it belongs to.
+    pub session_id: Option<&'a str>,
+    /// When the call began, in milliseconds since the epoch.
+    pub timestamp_ms: Option<i64>,
+    /// A label from outside.
+    pub label: Option<&'a str>,
+}
+
+/// What was computed of a record.
+#[derive(Clone, Debug)]
+pub struct Judged<'a> {
+    /// The answers and what follows from them.
+    pub verdict: &'a Verdict,
+    /// All applicable signals, in the order in which they were computed.
+    pub signals: &'a [Signal],
+    /// What each engine said, under its name.
+    pub assessments: &'a [(&'static str, Assessment)],
+    /// Score and label of the health engine.
+    pub health: Option<(f64, &'static str)>,
+    /// How far the audit went.
+    pub tier_reached: Tier,
+    /// Fields that were present but could not be used.
+    pub problems: Vec<Problem>,
+}
+
+impl VerdictRecord {
+    /// The object for one record. `excerpt` gives the text of a finding, already cut and redacted.
+    pub fn new(identity: Identity<'_>, judged: Judged<'_>, excerpt: impl Fn(&Finding) -> String) -> VerdictRecord {
+        let Judged { verdict, signals, assessments, health, tier_reached, problems } = judged;
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        let findings = || assessments.iter().flat_map(|(_, assessment)| &assessment.findings);
+        VerdictRecord {
+            schema: VerdictSchema::V1,
+            line_type: RecordType::Record,
+            source: identity.source.to_owned(),
+            line: identity.line,
+            item: identity.item,
+            byte: identity.byte,
+            id: owned(identity.id).unwrap_or_else(|| place(identity.source, identity.line, identity.item)),
+            kind: identity.kind,
+            model: owned(identity.model),
+            tool: owned(identity.tool),
+            session_id: owned(identity.session_id),
+            timestamp: identity.timestamp_ms.and_then(rfc3339),
+            verdict: verdict.decision,
+            high_risk: verdict.high_risk,
+            questions: answers(verdict),
+            signals: signals.iter().map(SignalEntry::new).collect(),
+            findings: findings()
+                .take(FINDINGS_PER_RECORD_MAX)
+                .map(|finding| entry(finding, excerpt(finding)))
+                .collect(),
+            findings_total: findings().count() as u64,
+            confidence: verdict.confidence(),
+            is_hallucinated: verdict.is_hallucinated(),
+            engines: Ordered(assessments.iter().map(|(name, said)| (*name, EngineEntry::new(said))).collect()),
+            health: health.map(|(score, label)| HealthEntry { score: finite(score), label }),
+            tier_reached,
+            explanation: explain(verdict, signals),
+            label: owned(identity.label),
+            problems,
+        }
+    }
+
+    /// The posterior that the decision rests on: the largest among the questions that decided the same.
+    pub fn deciding_posterior(&self) -> f64 {
+        let deciding = self.questions.iter().filter(|(_, answer)| answer.verdict == self.verdict);
+        deciding.map(|(_, answer)| answer.posterior).fold(0.0, f64::max)
+    }
+
+    /// Where the record stands, as `source:line` or `source:line:item`.
+    pub fn place(&self) -> String {
+        place(&self.source, self.line, self.item)
+    }
+}
+
+/// `source:line`, or `source:line:item` where a line holds several.
+pub fn place(source: &str, line: u64, item: Option<u32>) -> String {
+    match item {
+        None => format!("{source}:{line}"),
+        Some(item) => format!("{source}:{line}:{item}"),
+    }
+}
+
+/// A time in RFC 3339, UTC, with milliseconds when there are any; `None` outside of the years that it can write.
+pub fn rfc3339(timestamp_ms: i64) -> Option<String> {
+    jiff::Timestamp::from_millisecond(timestamp_ms).ok().map(|timestamp| timestamp.to_string())
+}
+
+fn answers(verdict: &Verdict) -> Questions<QuestionAnswer> {
+    Questions::from_fn(|question| {
+        let answer = &verdict.answers[question as usize];
+        QuestionAnswer {
+            state: if answer.not_assessed.is_none() { State::Assessed } else { State::NotAssessed },
+            reason: answer.not_assessed,
+            prior: finite(answer.prior),
+            posterior: finite(answer.posterior),
+            verdict: answer.decision,
+            proof: answer.proof,
+        }
+    })
+}
+
+fn entry(finding: &Finding, excerpt: String) -> FindingEntry {
+    FindingEntry {
+        rule: finding.rule,
+        severity: finding.severity,
+        field: finding.field.clone().into_owned(),
+        start: finding.span.start,
+        end: finding.span.end,
+        excerpt,
+    }
+}
+
+/// JSON has no infinities and no NaN, and the schema promises numbers.
+fn finite(number: f64) -> f64 {
+    if number.is_nan() { 0.0 } else { number.clamp(f64::MIN, f64::MAX) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{super::samples, *};
+
+    #[test]
+    fn a_missing_id_is_replaced_by_the_place() {
+        let build =
+            |identity| VerdictRecord::new(identity, samples::judged(&samples::accepted(), &[]), |_| String::new());
+        let identity = Identity { source: "a.jsonl", line: 7, kind: "llm", ..Identity::default() };
+        assert_eq!(build(identity).id, "a.jsonl:7");
+        assert_eq!(build(Identity { item: Some(2), ..identity }).id, "a.jsonl:7:2");
+        assert_eq!(build(Identity { id: Some("x"), ..identity }).id, "x");
+    }
+
+    #[test]
+    fn times_are_written_in_rfc_3339() {
+        assert_eq!(rfc3339(0).as_deref(), Some("1970-01-01T00:00:00Z"));
+        assert_eq!(rfc3339(1_731_234_567_890).as_deref(), Some("2024-11-10T10:29:27.89Z"));
+        assert_eq!(rfc3339(i64::MAX), None);
+    }
+
+    #[test]
+    fn the_object_holds_every_field_in_a_fixed_order() {
+        let value = serde_json::to_value(samples::blocked_record(3)).unwrap();
+        let keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(keys[..5], ["schema", "type", "source", "line", "byte"]);
+        assert_eq!(value["schema"], "llmverify.verdict/1");
+        assert_eq!(value["type"], "record");
+        assert_eq!(value["questions"]["fabricated"]["state"], "assessed");
+        assert_eq!(
+            value["questions"]["attacked"],
+            json!({
+                "state": "not_assessed", "reason": "no prompt", "prior": 0.01, "posterior": 0.01,
+                "verdict": "not_assessed", "proof": false,
+            })
+        );
+        assert_eq!(value["signals"][0]["tier"], "TIER_0");
+        assert_eq!(value["signals"][0]["ratio_source"], "seed");
+        assert_eq!(
+            value["findings"][0],
+            json!({
+                "rule": "pii/email", "severity": "medium", "field": "/response", "start": 4, "end": 21, "excerpt": "a…@example.com",
+            })
+        );
+        assert_eq!(value["engines"]["latency"], json!({"status": "warn", "value": 0.5, "ratio": 2.5}));
+        assert_eq!(
+            value["engines"]["token_rate"],
+            json!({"status": "not_assessed", "reason": "no token count", "value": null})
+        );
+        assert_eq!(value["health"], json!({"score": 0.5, "label": "minor_variation"}));
+    }
+
+    #[test]
+    fn findings_are_capped_and_counted() {
+        let mut assessment = Assessment::not_assessed("none");
+        assessment.findings = vec![samples::finding(); FINDINGS_PER_RECORD_MAX + 5];
+        let verdict = samples::accepted();
+        let judged = Judged { assessments: &[("pii", assessment)], ..samples::judged(&verdict, &[]) };
+        let record = VerdictRecord::new(samples::identity(1), judged, |_| String::new());
+        assert_eq!((record.findings.len(), record.findings_total), (FINDINGS_PER_RECORD_MAX, 105));
+    }
+}
