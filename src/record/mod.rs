@@ -6,17 +6,22 @@
 //! - [`openai_chat`]: OpenAI Chat Completions bodies, bare or as request/response pairs
 //! - [`mapping`]: `--map field=/json/pointer`, for home-made logs
 //! - [`schema`]: the JSON Schema of the normal form
+//! - [`values`]: times, counts and names out of JSON values
+//! - `scan`: why a unit is not strict JSON, and what can be read of it all the same
 
 pub mod json;
 pub mod mapping;
 pub mod native;
 pub mod openai_chat;
 pub mod reader;
+mod scan;
 pub mod schema;
+pub mod values;
 
 use std::borrow::Cow;
 
-use json::Json;
+use json::{Json, owned};
+pub use reader::{Item, Parsed, RecordReader, Rejected};
 
 /// What kind of event a record describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,6 +103,70 @@ pub struct Record<'a> {
     pub problems: Vec<Problem>,
 }
 
+impl<'a> Record<'a> {
+    /// A record of a kind, with nothing in it yet.
+    pub fn new(kind: Kind) -> Record<'a> {
+        Record {
+            kind,
+            id: None,
+            timestamp_ms: None,
+            session_id: None,
+            model: None,
+            provider: None,
+            system: None,
+            prompt: Prompt::Absent,
+            context: Vec::new(),
+            response: None,
+            latency_ms: None,
+            ttft_ms: None,
+            prompt_tokens: None,
+            response_tokens: None,
+            finish_reason: None,
+            error: None,
+            rules: None,
+            expected_schema: None,
+            tool: None,
+            args: None,
+            result: None,
+            execution_time_ms: None,
+            label: None,
+            feedback: None,
+            problems: Vec::new(),
+        }
+    }
+
+    /// The same record, owning its text.
+    pub fn into_owned(self) -> Record<'static> {
+        Record {
+            kind: self.kind,
+            id: self.id.map(owned),
+            timestamp_ms: self.timestamp_ms,
+            session_id: self.session_id.map(owned),
+            model: self.model.map(owned),
+            provider: self.provider.map(owned),
+            system: self.system.map(owned),
+            prompt: self.prompt.into_owned(),
+            context: self.context.into_iter().map(Passage::into_owned).collect(),
+            response: self.response.map(owned),
+            latency_ms: self.latency_ms,
+            ttft_ms: self.ttft_ms,
+            prompt_tokens: self.prompt_tokens,
+            response_tokens: self.response_tokens,
+            finish_reason: self.finish_reason.map(owned),
+            error: self.error.map(owned),
+            rules: self.rules.map(Json::into_owned),
+            expected_schema: self.expected_schema.map(Json::into_owned),
+            tool: self.tool.map(owned),
+            args: self.args.map(Json::into_owned),
+            result: self.result.map(Json::into_owned),
+            execution_time_ms: self.execution_time_ms,
+            label: self.label.map(owned),
+            feedback: self.feedback,
+            problems: self.problems,
+        }
+    }
+}
+
 /// The prompt, in the shape in which it was logged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Prompt<'a> {
@@ -126,6 +195,15 @@ impl<'a> Prompt<'a> {
     pub fn is_absent(&self) -> bool {
         matches!(self, Prompt::Absent)
     }
+
+    /// The same prompt, owning its text.
+    pub fn into_owned(self) -> Prompt<'static> {
+        match self {
+            Prompt::Absent => Prompt::Absent,
+            Prompt::Text(text) => Prompt::Text(owned(text)),
+            Prompt::Messages(messages) => Prompt::Messages(messages.into_iter().map(Message::into_owned).collect()),
+        }
+    }
 }
 
 /// One message of a prompt.
@@ -137,6 +215,13 @@ pub struct Message<'a> {
     pub text: Cow<'a, str>,
 }
 
+impl Message<'_> {
+    /// The same message, owning its text.
+    pub fn into_owned(self) -> Message<'static> {
+        Message { role: owned(self.role), text: owned(self.text) }
+    }
+}
+
 /// One document of the context.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Passage<'a> {
@@ -144,6 +229,13 @@ pub struct Passage<'a> {
     pub id: Option<Cow<'a, str>>,
     /// The document's text.
     pub text: Cow<'a, str>,
+}
+
+impl Passage<'_> {
+    /// The same document, owning its text.
+    pub fn into_owned(self) -> Passage<'static> {
+        Passage { id: self.id.map(owned), text: owned(self.text) }
+    }
 }
 
 /// A person's label for what a tool returned.

@@ -1,0 +1,1434 @@
+//! The normal form's own field names and their common synonyms, and how a record is read by them.
+//!
+//! [`FIELDS`] is the one table: it drives the matching, the documentation and the JSON Schema. A key matches without
+//! regard to case, `_` and `-`, so `latencyMs`, `latency-ms` and `LATENCY_MS` are all `latency_ms`. Where a record
+//! has several names of one field, the first in the table that is not null is taken.
+//!
+//! - kind: `kind` (or `type`) if it says so; else feedback if there is `was_hallucination`, a tool call if there is a
+//!   `tool`, or a `name` beside `args` or `result`; else an LLM call
+//! - null is absent, except for the `result` of a tool: a tool may answer null
+//! - prompt: a text, a list of messages (or of texts), an object with `messages`, one message; any other object is
+//!   read as its JSON text. Messages of the roles system and developer go to `system`, parts that are not text
+//!   (images, audio, tool calls) are left out
+//! - context: a text, an object, or a list of them; empty texts are left out
+//! - response: a text, a message, a list of typed parts, a Chat Completions body; anything else is read as its
+//!   compact JSON text
+//! - args and result: as they are; a string that holds a JSON object (for results also an array) is parsed, once
+//! - error: a text, or an object with a `message`; `false`, `0`, `""` and `{}` are no error
+//!
+//! **Limits**: `latency`, `duration` and `elapsed` without a unit are taken as milliseconds; other names without a
+//! unit (`response_time`) are not read, since common logs have them in seconds. Of several names of one field only
+//! one is read.
+
+use std::{borrow::Cow, sync::LazyLock};
+
+use serde_json::value::RawValue;
+
+use super::{
+    Feedback, Kind, Passage, Problem, Record,
+    json::Json,
+    mapping::{Mapped, Mapping},
+    openai_chat::{self, Answer, Conversation},
+    values::{self, Refusal, Unit},
+};
+
+/// A field of the normal form; its number is its place in [`FIELDS`].
+#[allow(missing_docs, reason = "the table says what each field is")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Field {
+    Kind,
+    Id,
+    Timestamp,
+    SessionId,
+    Model,
+    Provider,
+    System,
+    Prompt,
+    Context,
+    Response,
+    LatencyMs,
+    TtftMs,
+    PromptTokens,
+    ResponseTokens,
+    FinishReason,
+    Error,
+    Rules,
+    ExpectedSchema,
+    Tool,
+    Args,
+    Result,
+    ExecutionTimeMs,
+    Label,
+    WasHallucination,
+    Confidence,
+}
+
+/// Fields in the normal form.
+const FIELD_COUNT: usize = Field::Confidence as usize + 1;
+
+impl Field {
+    /// The field's name in the normal form.
+    pub fn name(self) -> &'static str {
+        FIELDS[self as usize].name
+    }
+}
+
+/// What kind of value a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// One of the three kinds.
+    Kind,
+    /// A short text; numbers are taken as their digits.
+    Name,
+    /// A moment.
+    Timestamp,
+    /// A text, or something that has one.
+    Text,
+    /// A text or messages.
+    Prompt,
+    /// Documents.
+    Context,
+    /// A length of time, in milliseconds.
+    DurationMs,
+    /// A whole number.
+    Count,
+    /// A list of rules.
+    Rules,
+    /// A JSON Schema.
+    Schema,
+    /// Any JSON value.
+    Any,
+    /// Yes or no.
+    Flag,
+    /// A number from 0 to 1.
+    Fraction,
+}
+
+impl Holds {
+    /// Whether a value of this kind can have a unit of time.
+    pub fn is_time(self) -> bool {
+        matches!(self, Holds::Timestamp | Holds::DurationMs)
+    }
+}
+
+/// A name that a field goes by.
+#[derive(Clone, Copy, Debug)]
+pub struct Name {
+    /// The name, in `snake_case`.
+    pub text: &'static str,
+    /// The unit that the name promises, for times.
+    pub unit: Option<Unit>,
+}
+
+/// What a field is, and how logs call it.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// The field.
+    pub field: Field,
+    /// Its name in the normal form.
+    pub name: &'static str,
+    /// What kind of value it holds.
+    pub holds: Holds,
+    /// What it means, in one sentence.
+    pub about: &'static str,
+    /// Its names in any record, in order of precedence.
+    pub names: &'static [Name],
+    /// Further names in LLM calls, after `names`.
+    pub llm_names: &'static [Name],
+    /// Further names in tool calls and feedback, after `names`.
+    pub tool_names: &'static [Name],
+}
+
+const fn name(text: &'static str) -> Name {
+    Name { text, unit: None }
+}
+
+const fn ms(text: &'static str) -> Name {
+    Name { text, unit: Some(Unit::Ms) }
+}
+
+const fn seconds(text: &'static str) -> Name {
+    Name { text, unit: Some(Unit::S) }
+}
+
+const fn us(text: &'static str) -> Name {
+    Name { text, unit: Some(Unit::Us) }
+}
+
+const fn ns(text: &'static str) -> Name {
+    Name { text, unit: Some(Unit::Ns) }
+}
+
+const fn any(field: Field, holds: Holds, names: &'static [Name], about: &'static str) -> About {
+    by_kind(field, holds, names, &[], &[], about)
+}
+
+const fn by_kind(
+    field: Field,
+    holds: Holds,
+    names: &'static [Name],
+    llm_names: &'static [Name],
+    tool_names: &'static [Name],
+    about: &'static str,
+) -> About {
+    About { field, name: names[0].text, holds, about, names, llm_names, tool_names }
+}
+
+const LATENCY_NAMES: &[Name] = &[
+    ms("latency_ms"),
+    ms("latency"),
+    ms("response_time_ms"),
+    ms("duration_ms"),
+    ms("duration"),
+    ms("elapsed_ms"),
+    ms("elapsed"),
+    ms("delay_ms"),
+    ms("total_time_ms"),
+    seconds("latency_s"),
+    seconds("latency_sec"),
+    seconds("latency_seconds"),
+    seconds("duration_s"),
+    seconds("duration_sec"),
+    seconds("duration_seconds"),
+    seconds("elapsed_s"),
+    seconds("elapsed_seconds"),
+    seconds("response_time_s"),
+    seconds("response_time_seconds"),
+    us("latency_us"),
+    us("duration_us"),
+    ns("latency_ns"),
+    ns("duration_ns"),
+];
+
+const EXECUTION_TIME_NAMES: &[Name] = &[
+    ms("execution_time_ms"),
+    ms("execution_ms"),
+    ms("exec_time_ms"),
+    ms("execution_time"),
+    seconds("execution_time_s"),
+    seconds("execution_time_seconds"),
+];
+
+/// Every field of the normal form, in its order.
+pub const FIELDS: [About; FIELD_COUNT] = [
+    any(Field::Kind, Holds::Kind, &[name("kind"), name("type")], "What the record describes: llm, tool or feedback."),
+    any(
+        Field::Id,
+        Holds::Name,
+        &[
+            name("id"),
+            name("record_id"),
+            name("request_id"),
+            name("call_id"),
+            name("response_id"),
+            name("event_id"),
+            name("span_id"),
+            name("uuid"),
+        ],
+        "The record's own id; a missing one becomes source:line:item.",
+    ),
+    any(
+        Field::Timestamp,
+        Holds::Timestamp,
+        &[
+            name("timestamp"),
+            ms("timestamp_ms"),
+            name("time"),
+            name("ts"),
+            name("created_at"),
+            name("start_time"),
+            name("started_at"),
+            name("@timestamp"),
+            name("datetime"),
+            name("date"),
+            name("created"),
+        ],
+        "When the call began: RFC 3339, a date and time in UTC, or the time since 1970 in a unit told from its magnitude.",
+    ),
+    any(
+        Field::SessionId,
+        Holds::Name,
+        &[
+            name("session_id"),
+            name("session"),
+            name("conversation_id"),
+            name("thread_id"),
+            name("chat_id"),
+            name("trace_id"),
+        ],
+        "The conversation that the call belongs to.",
+    ),
+    any(
+        Field::Model,
+        Holds::Name,
+        &[
+            name("model"),
+            name("model_name"),
+            name("model_id"),
+            name("llm_model"),
+            name("response_model"),
+            name("deployment"),
+        ],
+        "The model that answered.",
+    ),
+    any(
+        Field::Provider,
+        Holds::Name,
+        &[name("provider"), name("model_provider"), name("llm_provider"), name("vendor")],
+        "Who served the model.",
+    ),
+    any(
+        Field::System,
+        Holds::Text,
+        &[
+            name("system"),
+            name("system_prompt"),
+            name("system_message"),
+            name("system_instruction"),
+            name("system_instructions"),
+            name("instructions"),
+        ],
+        "The system prompt.",
+    ),
+    by_kind(
+        Field::Prompt,
+        Holds::Prompt,
+        &[
+            name("prompt"),
+            name("question"),
+            name("query"),
+            name("instruction"),
+            name("messages"),
+            name("user_prompt"),
+            name("user_message"),
+            name("user_input"),
+            name("request"),
+            name("req"),
+        ],
+        &[name("input"), name("inputs"), name("body")],
+        &[],
+        "What the model was asked: a text, or a list of messages.",
+    ),
+    any(
+        Field::Context,
+        Holds::Context,
+        &[
+            name("context"),
+            name("contexts"),
+            name("sources"),
+            name("documents"),
+            name("docs"),
+            name("passages"),
+            name("retrieved"),
+            name("retrieved_contexts"),
+            name("retrieved_documents"),
+            name("retrieval_context"),
+            name("source_documents"),
+            name("chunks"),
+        ],
+        "Documents that the answer should rest on.",
+    ),
+    by_kind(
+        Field::Response,
+        Holds::Text,
+        &[
+            name("response"),
+            name("completion"),
+            name("answer"),
+            name("response_text"),
+            name("generation"),
+            name("generated_text"),
+            name("output_text"),
+            name("model_output"),
+            name("reply"),
+            name("resp"),
+        ],
+        &[name("output"), name("outputs"), name("result")],
+        &[],
+        "What the model answered.",
+    ),
+    by_kind(
+        Field::LatencyMs,
+        Holds::DurationMs,
+        LATENCY_NAMES,
+        EXECUTION_TIME_NAMES,
+        &[],
+        "Time to the whole response, in milliseconds.",
+    ),
+    any(
+        Field::TtftMs,
+        Holds::DurationMs,
+        &[
+            ms("ttft_ms"),
+            ms("ttft"),
+            ms("time_to_first_token_ms"),
+            ms("time_to_first_token"),
+            ms("first_token_ms"),
+            ms("first_token_latency_ms"),
+            seconds("ttft_s"),
+            seconds("ttft_seconds"),
+            seconds("time_to_first_token_s"),
+            seconds("time_to_first_token_seconds"),
+        ],
+        "Time to the first token, in milliseconds.",
+    ),
+    any(
+        Field::PromptTokens,
+        Holds::Count,
+        &[
+            name("prompt_tokens"),
+            name("input_tokens"),
+            name("prompt_token_count"),
+            name("input_token_count"),
+            name("num_prompt_tokens"),
+            name("num_input_tokens"),
+            name("tokens_in"),
+        ],
+        "Tokens in the prompt, as the provider counted them; also inside of a `usage` object.",
+    ),
+    any(
+        Field::ResponseTokens,
+        Holds::Count,
+        &[
+            name("response_tokens"),
+            name("completion_tokens"),
+            name("output_tokens"),
+            name("generated_tokens"),
+            name("response_token_count"),
+            name("completion_token_count"),
+            name("output_token_count"),
+            name("num_completion_tokens"),
+            name("num_output_tokens"),
+            name("tokens_out"),
+        ],
+        "Tokens in the response, as the provider counted them; also inside of a `usage` object.",
+    ),
+    any(
+        Field::FinishReason,
+        Holds::Name,
+        &[name("finish_reason"), name("stop_reason"), name("done_reason")],
+        "Why the model stopped.",
+    ),
+    any(
+        Field::Error,
+        Holds::Text,
+        &[name("error"), name("error_message"), name("exception"), name("err")],
+        "The error that the call ended with.",
+    ),
+    any(
+        Field::Rules,
+        Holds::Rules,
+        &[name("rules"), name("compliance_rules"), name("instruction_rules")],
+        "Instruction rules that the response must follow.",
+    ),
+    any(
+        Field::ExpectedSchema,
+        Holds::Schema,
+        &[name("expected_schema"), name("response_schema"), name("output_schema"), name("json_schema")],
+        "The JSON Schema that the response must satisfy.",
+    ),
+    by_kind(
+        Field::Tool,
+        Holds::Name,
+        &[name("tool"), name("tool_name"), name("function"), name("function_name")],
+        &[],
+        &[name("name")],
+        "The tool that was called.",
+    ),
+    by_kind(
+        Field::Args,
+        Holds::Any,
+        &[
+            name("args"),
+            name("arguments"),
+            name("tool_args"),
+            name("tool_arguments"),
+            name("tool_input"),
+            name("function_args"),
+            name("function_arguments"),
+        ],
+        &[],
+        &[name("parameters"), name("params"), name("kwargs"), name("input"), name("inputs")],
+        "What the tool was called with.",
+    ),
+    by_kind(
+        Field::Result,
+        Holds::Any,
+        &[name("result"), name("tool_result"), name("tool_output"), name("return_value"), name("function_result")],
+        &[],
+        &[name("output"), name("outputs"), name("tool_response"), name("response"), name("observation")],
+        "What the tool answered; null is an answer.",
+    ),
+    by_kind(
+        Field::ExecutionTimeMs,
+        Holds::DurationMs,
+        EXECUTION_TIME_NAMES,
+        &[],
+        LATENCY_NAMES,
+        "Time that the tool took, in milliseconds.",
+    ),
+    any(
+        Field::Label,
+        Holds::Name,
+        &[name("label"), name("gold_label"), name("ground_truth_label")],
+        "A label from outside, carried through to reports and never used for a verdict.",
+    ),
+    any(
+        Field::WasHallucination,
+        Holds::Flag,
+        &[name("was_hallucination"), name("was_hallucinated")],
+        "Feedback: whether the tool's result was in fact made up.",
+    ),
+    any(
+        Field::Confidence,
+        Holds::Fraction,
+        &[name("confidence"), name("reported_confidence")],
+        "Feedback: the confidence that had been reported.",
+    ),
+];
+
+/// What an LLM call must have one of, to be one.
+const LLM_NEEDS: [Field; 7] = [
+    Field::Prompt,
+    Field::Response,
+    Field::Error,
+    Field::LatencyMs,
+    Field::TtftMs,
+    Field::PromptTokens,
+    Field::ResponseTokens,
+];
+
+/// What a tool call must have one of, beside its tool.
+const TOOL_NEEDS: [Field; 4] = [Field::Args, Field::Result, Field::ExecutionTimeMs, Field::Error];
+
+/// Reads an object as a record. `source` is its text, for integers that the tree cannot hold. The error says what was
+/// missing.
+pub(super) fn read<'a>(object: Json<'a>, mapping: &Mapping, source: &[u8]) -> Result<Record<'a>, String> {
+    let mapped = mapping.find(&object);
+    let Json::Object(entries) = object else { return Err(format!("not a JSON object but {}", object.type_name())) };
+    let mut draft = Draft::new(entries, mapped, source);
+    draft.refuse_stream_chunks()?;
+    draft.unfold_tool();
+    let kind = draft.settle_kind();
+    draft.refuse_strangers(kind)?;
+    let mut record = Record::new(kind);
+    draft.read_envelope(&mut record);
+    if kind != Kind::Llm {
+        draft.read_tool(&mut record);
+    }
+    draft.read_conversation(&mut record);
+    if kind == Kind::Feedback {
+        draft.read_feedback(&mut record)?;
+    }
+    record.problems = draft.problems;
+    Ok(record)
+}
+
+/// The kinds of record with names of their own; feedback goes by the names of tool calls.
+#[derive(Clone, Copy)]
+enum Scope {
+    Llm,
+    Tool,
+}
+
+/// Where a name of a field was found.
+#[derive(Clone, Copy)]
+struct Found {
+    /// Index among the entries of the object.
+    entry: usize,
+    /// Precedence of the name, the lower the better.
+    rank: u16,
+    unit: Option<Unit>,
+}
+
+/// Added to the rank of a name whose value is null: anything else is better.
+const NULL_RANK: u16 = 1000;
+
+type Entries<'a> = Vec<(Cow<'a, str>, Json<'a>)>;
+
+/// A record in the making: the object's entries, from which fields are taken one by one.
+struct Draft<'a, 's> {
+    entries: Entries<'a>,
+    mapped: Vec<Mapped<'a>>,
+    /// By [`Scope`] and [`Field`].
+    found: [[Option<Found>; FIELD_COUNT]; 2],
+    scope: Scope,
+    /// The entries `choices` and `usage` of a Chat Completions body.
+    choices: Option<usize>,
+    usage: Option<usize>,
+    source: &'s [u8],
+    problems: Vec<Problem>,
+}
+
+impl<'a, 's> Draft<'a, 's> {
+    fn new(entries: Entries<'a>, mapped: Vec<Mapped<'a>>, source: &'s [u8]) -> Draft<'a, 's> {
+        let found = [[None; FIELD_COUNT]; 2];
+        let (choices, usage) = (None, None);
+        let mut draft =
+            Draft { entries, mapped, found, scope: Scope::Llm, choices, usage, source, problems: Vec::new() };
+        for index in 0..draft.entries.len() {
+            draft.note_names(index);
+        }
+        draft
+    }
+
+    fn note_names(&mut self, entry: usize) {
+        let (key, value) = &self.entries[entry];
+        match (key.as_ref(), value) {
+            ("choices", Json::Array(_)) => self.choices = Some(entry),
+            ("usage", Json::Object(counts)) if counts.iter().any(|(key, _)| is_token_count(key)) => {
+                self.usage = Some(entry);
+            }
+            _ => {}
+        }
+        let is_null = value.is_null();
+        for target in NAMES.look_up(key) {
+            if is_null && !(target.field == Field::Result && is_own_name(target.field, target.rank)) {
+                continue;
+            }
+            let found = Found { entry, rank: target.rank + if is_null { NULL_RANK } else { 0 }, unit: target.unit };
+            let best = &mut self.found[target.scope as usize][target.field as usize];
+            if best.is_none_or(|best| found.rank < best.rank) {
+                *best = Some(found);
+            }
+        }
+    }
+
+    fn refuse_stream_chunks(&self) -> Result<(), String> {
+        let object = self.entries.iter().find(|(key, _)| key == "object");
+        match object.and_then(|(_, value)| value.as_str()) {
+            Some("chat.completion.chunk") => {
+                Err("a piece of a streamed response (chat.completion.chunk); pieces are not put together".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A tool that is an object `{"name", "arguments"}`, as OpenAI writes a call, becomes a name beside its arguments.
+    fn unfold_tool(&mut self) {
+        let Some(found) = self.place(Field::Tool) else { return };
+        let tool = &mut self.entries[found.entry].1;
+        let Some(name) = tool.take("name") else { return };
+        let arguments = tool.take("arguments").or_else(|| tool.take("parameters"));
+        *tool = name;
+        if let Some(arguments) = arguments {
+            self.entries.push(("arguments".into(), arguments));
+            self.note_names(self.entries.len() - 1);
+        }
+    }
+
+    fn settle_kind(&mut self) -> Kind {
+        let kind = self.stated_kind().unwrap_or_else(|| self.likely_kind());
+        self.scope = if kind == Kind::Llm { Scope::Llm } else { Scope::Tool };
+        kind
+    }
+
+    /// The kind that the record states. A `type` of some other meaning is common and says nothing.
+    fn stated_kind(&mut self) -> Option<Kind> {
+        let is_type = !self.is_mapped(Field::Kind) && self.key_of(Field::Kind).is_some_and(|key| key == "type");
+        let (value, _) = self.take(Field::Kind)?;
+        let kind = value.as_str().and_then(kind_of);
+        if kind.is_none() && !is_type {
+            self.refuse(Field::Kind, "is not llm, tool or feedback".into());
+        }
+        kind
+    }
+
+    fn likely_kind(&self) -> Kind {
+        if self.has(Field::WasHallucination) {
+            return Kind::Feedback;
+        }
+        let has_name = self.found[Scope::Tool as usize][Field::Tool as usize].is_some();
+        let is_call = self.has(Field::Args) || self.has(Field::Result);
+        let is_asked = self.place(Field::Prompt).is_some_and(|found| is_own_name(Field::Prompt, found.rank));
+        if self.has(Field::Tool) || (has_name && is_call && !is_asked) { Kind::Tool } else { Kind::Llm }
+    }
+
+    /// Refuses an object that has nothing to audit.
+    fn refuse_strangers(&self, kind: Kind) -> Result<(), String> {
+        let nothing_found = self.found.iter().flatten().all(Option::is_none);
+        if nothing_found && self.mapped.is_empty() && self.choices.is_none() && self.usage.is_none() {
+            return Err("no known field; map yours with --map".to_owned());
+        }
+        let (needs, what) = match kind {
+            Kind::Llm => (&LLM_NEEDS[..], "none of"),
+            Kind::Tool if !self.has(Field::Tool) => (&[Field::Tool][..], "a tool call without"),
+            Kind::Tool => (&TOOL_NEEDS[..], "a tool and none of"),
+            Kind::Feedback if !self.has(Field::WasHallucination) => {
+                (&[Field::WasHallucination][..], "feedback without")
+            }
+            Kind::Feedback => (&[Field::Tool, Field::Model][..], "feedback without"),
+        };
+        let has_answer = kind == Kind::Llm && (self.choices.is_some() || self.usage.is_some());
+        if has_answer || needs.iter().any(|field| self.has(*field)) {
+            return Ok(());
+        }
+        let names: Vec<String> = needs.iter().map(|field| format!("`{}`", field.name())).collect();
+        Err(format!("{what} {}; map yours with --map", names.join(", ")))
+    }
+
+    fn read_envelope(&mut self, record: &mut Record<'a>) {
+        record.id = self.take_id(Field::Id);
+        record.timestamp_ms = self.convert(Field::Timestamp, values::timestamp_ms);
+        record.session_id = self.take_id(Field::SessionId);
+        record.provider = self.take_name(Field::Provider);
+        record.finish_reason = self.take_name(Field::FinishReason);
+        record.label = self.take(Field::Label).and_then(|(label, _)| self.keep(Field::Label, values::label(label))?);
+        record.error = self.take(Field::Error).and_then(|(error, _)| error_text(error));
+        record.rules = self.take(Field::Rules).map(|(rules, _)| rules);
+        record.expected_schema = self.take(Field::ExpectedSchema).and_then(|(schema, _)| self.read_schema(schema));
+        record.prompt_tokens = self.convert(Field::PromptTokens, |value, _| values::count(value));
+        record.response_tokens = self.convert(Field::ResponseTokens, |value, _| values::count(value));
+        if let Some(usage) = self.usage {
+            let usage = std::mem::take(&mut self.entries[usage].1);
+            self.read_usage(usage, record);
+        }
+    }
+
+    /// Before the conversation: what is named `response` in a tool call is its result.
+    fn read_tool(&mut self, record: &mut Record<'a>) {
+        record.tool = self.take_name(Field::Tool);
+        record.args = self.take(Field::Args).map(|(args, _)| unwrap_object(args));
+        record.result = self.take(Field::Result).map(|(result, _)| unwrap_container(result));
+        record.execution_time_ms = self.take_duration(Field::ExecutionTimeMs);
+    }
+
+    fn read_conversation(&mut self, record: &mut Record<'a>) {
+        record.latency_ms = self.take_duration(Field::LatencyMs);
+        record.ttft_ms = self.take_duration(Field::TtftMs);
+        let has_mapped_model = self.is_mapped(Field::Model);
+        let model = self.take_name(Field::Model);
+        let system = self.take(Field::System).and_then(|(system, _)| openai_chat::text_of(system));
+        record.context = self.take(Field::Context).map(|(context, _)| self.read_context(context)).unwrap_or_default();
+
+        let answer = self.read_answer();
+        let is_messages = !self.is_mapped(Field::Prompt) && self.key_of(Field::Prompt) == Some("messages");
+        let is_chat_log = answer.is_none() && record.kind == Kind::Llm && is_messages;
+        let mut asked = self.take(Field::Prompt).map(|(prompt, _)| self.read_prompt(prompt)).unwrap_or_default();
+        let last = if is_chat_log { asked.split_last_answer() } else { None };
+        if let Some((_, unread @ 1..)) = last {
+            let reason = format!("has {unread} after the last answer, which are not read");
+            self.problems.push(Problem { field: "messages".to_owned(), reason });
+        }
+        let answer = answer.or(last.map(|(answer, _)| answer)).unwrap_or_default();
+
+        record.prompt = asked.prompt();
+        record.system = join(system, asked.system);
+        record.model = if has_mapped_model { model } else { answer.model.or(model).or(asked.model) };
+        record.response = answer.text;
+        record.finish_reason = record.finish_reason.take().or(answer.finish_reason);
+        record.id = record.id.take().or(answer.id);
+        record.error = record.error.take().or(answer.error);
+        if let Some(created) = answer.created.filter(|_| record.timestamp_ms.is_none()) {
+            record.timestamp_ms = self.keep(Field::Timestamp, values::timestamp_ms(&created, None));
+        }
+        if let Some(usage) = answer.usage {
+            self.read_usage(usage, record);
+        }
+    }
+
+    fn read_feedback(&mut self, record: &mut Record<'a>) -> Result<(), String> {
+        let (value, _) = self.take(Field::WasHallucination).unwrap_or_default();
+        let was_hallucination = values::flag(&value).map_err(|why| format!("`was_hallucination` {why}"))?;
+        let confidence = self.convert(Field::Confidence, |value, _| values::fraction(value));
+        record.feedback = Some(Feedback { was_hallucination, confidence });
+        Ok(())
+    }
+
+    /// The answer of the model, from `choices` of the record itself or from what is called its response.
+    fn read_answer(&mut self) -> Option<Answer<'a>> {
+        if let Some(choices) = self.choices
+            && !self.is_mapped(Field::Response)
+        {
+            return Some(openai_chat::read_choices(std::mem::take(&mut self.entries[choices].1)));
+        }
+        let (value, _) = self.take(Field::Response)?;
+        let answer = openai_chat::read_answer(value);
+        self.keep(Field::Response, answer.map_err(|value| values::misplaced(&value, "text")))
+    }
+
+    fn read_prompt(&mut self, value: Json<'a>) -> Conversation<'a> {
+        let asked = openai_chat::read_question(value);
+        let asked = asked.map_err(|value| values::misplaced(&value, "text or a list of messages"));
+        self.keep(Field::Prompt, asked).unwrap_or_default()
+    }
+
+    fn read_context(&mut self, value: Json<'a>) -> Vec<Passage<'a>> {
+        match value {
+            Json::Array(items) => items.into_iter().filter_map(passage).collect(),
+            Json::String(_) | Json::Object(_) => passage(value).into_iter().collect(),
+            other => {
+                self.refuse(Field::Context, values::misplaced(&other, "text or a list of documents"));
+                Vec::new()
+            }
+        }
+    }
+
+    fn read_schema(&mut self, schema: Json<'a>) -> Option<Json<'a>> {
+        match unwrap_object(schema) {
+            schema @ (Json::Object(_) | Json::Bool(_)) => Some(schema),
+            other => {
+                self.refuse(Field::ExpectedSchema, values::misplaced(&other, "a JSON Schema"));
+                None
+            }
+        }
+    }
+
+    /// Token counts of a `usage` object, where the record has none of its own.
+    fn read_usage(&mut self, usage: Json<'a>, record: &mut Record<'a>) {
+        let Json::Object(entries) = usage else { return };
+        let inner = Draft::new(entries, Vec::new(), self.source);
+        for (field, tokens) in
+            [(Field::PromptTokens, &mut record.prompt_tokens), (Field::ResponseTokens, &mut record.response_tokens)]
+        {
+            if let Some(found) = inner.found[Scope::Llm as usize][field as usize].filter(|_| tokens.is_none()) {
+                *tokens = self.keep(field, values::count(&inner.entries[found.entry].1));
+            }
+        }
+    }
+
+    /// Whether the record has the field, under a name that any kind of record may use or under one of this kind.
+    fn has(&self, field: Field) -> bool {
+        self.is_mapped(field) || self.place(field).is_some()
+    }
+
+    fn is_mapped(&self, field: Field) -> bool {
+        self.mapped.iter().any(|mapped| mapped.field == field)
+    }
+
+    fn place(&self, field: Field) -> Option<Found> {
+        self.found[self.scope as usize][field as usize]
+    }
+
+    fn key_of(&self, field: Field) -> Option<&str> {
+        self.place(field).map(|found| self.entries[found.entry].0.as_ref())
+    }
+
+    /// Moves the field's value out: the mapped one if there is one, else the best named one that is still there.
+    fn take(&mut self, field: Field) -> Option<(Json<'a>, Option<Unit>)> {
+        if let Some(index) = self.mapped.iter().position(|mapped| mapped.field == field) {
+            let Mapped { value, unit, .. } = self.mapped.swap_remove(index);
+            return Some((value, unit));
+        }
+        let found = self.place(field)?;
+        let value = std::mem::take(&mut self.entries[found.entry].1);
+        let is_answer = !value.is_null() || field == Field::Result;
+        is_answer.then_some((value, found.unit))
+    }
+
+    /// A field through a conversion; a refusal becomes a problem.
+    fn convert<T>(
+        &mut self,
+        field: Field,
+        conversion: impl Fn(&Json<'a>, Option<Unit>) -> Result<T, Refusal>,
+    ) -> Option<T> {
+        let (value, unit) = self.take(field)?;
+        self.keep(field, conversion(&value, unit))
+    }
+
+    fn take_duration(&mut self, field: Field) -> Option<f64> {
+        self.convert(field, |value, unit| values::duration_ms(value, unit.unwrap_or(Unit::Ms)))
+    }
+
+    fn take_name(&mut self, field: Field) -> Option<Cow<'a, str>> {
+        let (value, _) = self.take(field)?;
+        self.keep(field, values::name(value)).flatten()
+    }
+
+    /// A name; an integer beyond 64 bits, which the tree cannot hold, is read from the source again.
+    fn take_id(&mut self, field: Field) -> Option<Cow<'a, str>> {
+        let key = self.key_of(field).filter(|_| !self.is_mapped(field)).map(str::to_owned);
+        let (value, _) = self.take(field)?;
+        let name = match (values::name(value), key) {
+            (Err(why), Some(key)) => digits(self.source, &key).map(|digits| Some(digits.into())).ok_or(why),
+            (name, _) => name,
+        };
+        self.keep(field, name).flatten()
+    }
+
+    fn keep<T>(&mut self, field: Field, value: Result<T, Refusal>) -> Option<T> {
+        value.map_err(|why| self.refuse(field, why)).ok()
+    }
+
+    fn refuse(&mut self, field: Field, why: Refusal) {
+        self.problems.push(Problem { field: field.name().to_owned(), reason: why.into_owned() });
+    }
+}
+
+fn is_token_count(key: &str) -> bool {
+    let targets = NAMES.look_up(key);
+    targets.iter().any(|target| matches!(target.field, Field::PromptTokens | Field::ResponseTokens))
+}
+
+/// The kind that a text states.
+fn kind_of(text: &str) -> Option<Kind> {
+    let normalised = text.to_ascii_lowercase().replace(['-', '.', ' '], "_");
+    match normalised.as_str() {
+        "llm" | "llm_call" | "chat" | "chat_completion" | "completion" | "generation" => Some(Kind::Llm),
+        "tool" | "tool_call" | "tool_use" | "tool_result" | "function" | "function_call" => Some(Kind::Tool),
+        "feedback" => Some(Kind::Feedback),
+        _ => None,
+    }
+}
+
+/// The text of an error, if it says that there is one.
+fn error_text(error: Json<'_>) -> Option<Cow<'_, str>> {
+    match error {
+        Json::Null | Json::Bool(false) => None,
+        Json::Number(number) if number.as_f64() == 0.0 => None,
+        Json::String(text) => Some(text).filter(|text| !text.is_empty()),
+        Json::Object(entries) if entries.is_empty() => None,
+        Json::Array(items) if items.is_empty() => None,
+        mut other => match other.take("message") {
+            Some(Json::String(text)) => Some(text),
+            _ => Some(other.to_compact_string().into()),
+        },
+    }
+}
+
+/// One document. The keys of its text, in order of precedence: text, content, page_content, passage, body.
+fn passage(value: Json<'_>) -> Option<Passage<'_>> {
+    let (id, text) = match value {
+        Json::Null => return None,
+        Json::String(text) => (None, text),
+        mut object @ Json::Object(_) => {
+            let text =
+                ["text", "content", "page_content", "passage", "body"].into_iter().find_map(|key| object.take(key));
+            match text.and_then(openai_chat::text_of) {
+                Some(text) => {
+                    let id = ["id", "doc_id", "document_id", "_id"].into_iter().find_map(|key| object.take(key));
+                    (id.and_then(|id| values::name(id).ok().flatten()), text)
+                }
+                None => (None, object.to_compact_string().into()),
+            }
+        }
+        other => (None, other.to_compact_string().into()),
+    };
+    (!text.is_empty()).then_some(Passage { id, text })
+}
+
+/// A string that holds a JSON object becomes that object.
+fn unwrap_object(value: Json<'_>) -> Json<'_> {
+    unwrap(value, &['{'])
+}
+
+/// A string that holds a JSON object or array becomes that.
+fn unwrap_container(value: Json<'_>) -> Json<'_> {
+    unwrap(value, &['{', '['])
+}
+
+fn unwrap<'a>(value: Json<'a>, begins: &[char]) -> Json<'a> {
+    match value {
+        Json::String(text) if text.trim_start().starts_with(begins) => parse_text(text).unwrap_or_else(Json::String),
+        other => other,
+    }
+}
+
+/// A text as JSON, or the text again.
+pub(super) fn parse_text(text: Cow<'_, str>) -> Result<Json<'_>, Cow<'_, str>> {
+    let parsed = match &text {
+        Cow::Borrowed(text) => Json::parse_first(text.as_bytes()),
+        Cow::Owned(text) => Json::parse_first(text.as_bytes()).map(|(json, whole)| (json.into_owned(), whole)),
+    };
+    match parsed {
+        Some((json, true)) => Ok(json),
+        _ => Err(text),
+    }
+}
+
+/// The digits of an integer beyond 64 bits that stands at the top level of an object.
+fn digits(source: &[u8], key: &str) -> Option<String> {
+    let entries: std::collections::BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_slice(source).ok()?;
+    let text = entries.get(key)?.get();
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.to_owned())
+}
+
+fn join<'a>(first: Option<Cow<'a, str>>, second: Option<Cow<'a, str>>) -> Option<Cow<'a, str>> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(format!("{first}\n{second}").into()),
+        (first, second) => first.or(second),
+    }
+}
+
+/// A field that a name may mean, in records of one scope.
+#[derive(Clone, Copy)]
+struct Target {
+    field: Field,
+    scope: Scope,
+    rank: u16,
+    unit: Option<Unit>,
+}
+
+/// Whether a name of this rank is the field's in any kind of record.
+fn is_own_name(field: Field, rank: u16) -> bool {
+    usize::from(rank) < FIELDS[field as usize].names.len()
+}
+
+/// A power of two, large enough that most buckets hold one name.
+const BUCKETS: usize = 256;
+
+/// Keys longer than this, without `_` and `-`, are not ours.
+const MAX_NAME_BYTES: usize = 32;
+
+static NAMES: LazyLock<Names> = LazyLock::new(Names::of_fields);
+
+/// All names of all fields, normalised, in a small hash table.
+struct Names {
+    buckets: Vec<Vec<(String, Vec<Target>)>>,
+}
+
+impl Names {
+    fn of_fields() -> Names {
+        let mut names = Names { buckets: vec![Vec::new(); BUCKETS] };
+        for about in &FIELDS {
+            for (scope, further) in [(Scope::Llm, about.llm_names), (Scope::Tool, about.tool_names)] {
+                for (rank, name) in (0..).zip(about.names.iter().chain(further)) {
+                    names.add(name.text, Target { field: about.field, scope, rank, unit: name.unit });
+                }
+            }
+        }
+        names
+    }
+
+    fn add(&mut self, name: &str, target: Target) {
+        let normalised = name.replace('_', "");
+        let bucket = &mut self.buckets[bucket(normalised.as_bytes())];
+        match bucket.iter_mut().find(|(known, _)| *known == normalised) {
+            Some((_, targets)) => targets.push(target),
+            None => bucket.push((normalised, vec![target])),
+        }
+    }
+
+    fn look_up(&self, key: &str) -> &[Target] {
+        let mut buffer = [0; MAX_NAME_BYTES];
+        let Some(name) = normalise(key, &mut buffer) else { return &[] };
+        let known = self.buckets[bucket(name)].iter().find(|(known, _)| known.as_bytes() == name);
+        known.map_or(&[], |(_, targets)| targets)
+    }
+}
+
+/// The key in lower case, without `_` and `-`; `None` when it is too long to be one of ours.
+fn normalise<'b>(key: &str, buffer: &'b mut [u8; MAX_NAME_BYTES]) -> Option<&'b [u8]> {
+    let mut length = 0;
+    for byte in key.bytes().filter(|byte| !matches!(byte, b'_' | b'-')) {
+        *buffer.get_mut(length)? = byte.to_ascii_lowercase();
+        length += 1;
+    }
+    Some(&buffer[..length])
+}
+
+fn bucket(name: &[u8]) -> usize {
+    let [first, last] = [name.first(), name.last()].map(|byte| usize::from(byte.copied().unwrap_or_default()));
+    (name.len() * 37 + first * 7 + last * 11) % BUCKETS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Prompt;
+
+    fn record(json: &str) -> Record<'_> {
+        outcome(json).unwrap_or_else(|reason| panic!("{json}: {reason}"))
+    }
+
+    fn outcome(json: &str) -> Result<Record<'_>, String> {
+        read(Json::parse(json.as_bytes()).unwrap(), &Mapping::default(), json.as_bytes())
+    }
+
+    /// A field of a record, as text.
+    fn shown(record: &Record<'_>, field: Field) -> Option<String> {
+        let text = |text: &Option<Cow<'_, str>>| text.as_deref().map(str::to_owned);
+        let json = |json: &Option<Json<'_>>| json.as_ref().map(Json::to_compact_string);
+        let number = |number: Option<f64>| number.map(|number| number.to_string());
+        match field {
+            Field::Kind => Some(record.kind.as_str().to_owned()),
+            Field::Id => text(&record.id),
+            Field::Timestamp => record.timestamp_ms.map(|ms| ms.to_string()),
+            Field::SessionId => text(&record.session_id),
+            Field::Model => text(&record.model),
+            Field::Provider => text(&record.provider),
+            Field::System => text(&record.system),
+            Field::Prompt => {
+                record.prompt.texts().map(|(_, text)| text.to_owned()).reduce(|all, text| all + "|" + &text)
+            }
+            Field::Context => {
+                record.context.iter().map(|passage| passage.text.to_string()).reduce(|all, text| all + "|" + &text)
+            }
+            Field::Response => text(&record.response),
+            Field::LatencyMs => number(record.latency_ms),
+            Field::TtftMs => number(record.ttft_ms),
+            Field::PromptTokens => record.prompt_tokens.map(|count| count.to_string()),
+            Field::ResponseTokens => record.response_tokens.map(|count| count.to_string()),
+            Field::FinishReason => text(&record.finish_reason),
+            Field::Error => text(&record.error),
+            Field::Rules => json(&record.rules),
+            Field::ExpectedSchema => json(&record.expected_schema),
+            Field::Tool => text(&record.tool),
+            Field::Args => json(&record.args),
+            Field::Result => json(&record.result),
+            Field::ExecutionTimeMs => number(record.execution_time_ms),
+            Field::Label => text(&record.label),
+            Field::WasHallucination => record.feedback.map(|feedback| feedback.was_hallucination.to_string()),
+            Field::Confidence => number(record.feedback.and_then(|feedback| feedback.confidence)),
+        }
+    }
+
+    #[track_caller]
+    fn check(json: &str, field: Field, expected: Option<&str>) {
+        assert_eq!(shown(&record(json), field).as_deref(), expected, "{json}");
+    }
+
+    /// A value for a field, and how [`shown`] shows it.
+    fn example(about: &About, unit: Option<Unit>) -> (&'static str, &'static str) {
+        match (about.holds, unit) {
+            (Holds::Kind, _) => ("\"llm\"", "llm"),
+            (Holds::Timestamp, Some(_)) => ("1741569952000", "1741569952000"),
+            (Holds::Timestamp, None) => ("\"2025-03-10T01:25:52Z\"", "1741569952000"),
+            (Holds::DurationMs, Some(Unit::S)) => ("1.5", "1500"),
+            (Holds::DurationMs, Some(Unit::Us)) => ("1500", "1.5"),
+            (Holds::DurationMs, Some(Unit::Ns)) => ("1500000", "1.5"),
+            (Holds::DurationMs, _) => ("1.5", "1.5"),
+            (Holds::Count, _) => ("39", "39"),
+            (Holds::Rules, _) => ("[{\"a\":1}]", "[{\"a\":1}]"),
+            (Holds::Schema | Holds::Any, _) => ("{\"a\":1}", "{\"a\":1}"),
+            (Holds::Flag, _) => ("true", "true"),
+            (Holds::Fraction, _) => ("0.75", "0.75"),
+            _ => ("\"text\"", "text"),
+        }
+    }
+
+    fn camel(name: &str) -> String {
+        let mut words = name.split('_');
+        let first = words.next().unwrap_or_default().to_owned();
+        words.fold(first, |all, word| all + &word[..1].to_uppercase() + &word[1..])
+    }
+
+    #[test]
+    fn the_table_is_in_the_order_of_the_fields() {
+        for (index, about) in FIELDS.iter().enumerate() {
+            assert_eq!(about.field as usize, index, "{}", about.name);
+            assert_eq!(about.name, about.names[0].text);
+            assert!(about.about.ends_with('.') && !about.about.contains('\n'));
+        }
+    }
+
+    #[test]
+    fn a_name_means_one_field_in_one_kind_of_record() {
+        let buckets = NAMES.buckets.iter().flatten();
+        let mut names = 0;
+        for (name, targets) in buckets {
+            names += 1;
+            assert!(name.len() <= MAX_NAME_BYTES, "{name}");
+            for scope in [Scope::Llm, Scope::Tool] {
+                let mut fields: Vec<Field> = targets
+                    .iter()
+                    .filter(|target| target.scope as usize == scope as usize)
+                    .map(|target| target.field)
+                    .collect();
+                fields.sort();
+                let allowed: &[&[Field]] =
+                    &[&[Field::Response, Field::Result], &[Field::LatencyMs, Field::ExecutionTimeMs]];
+                assert!(fields.len() <= 1 || allowed.contains(&fields.as_slice()), "{name} {fields:?}");
+            }
+        }
+        assert!(names > 130);
+    }
+
+    #[test]
+    fn every_name_of_every_field_is_read_in_every_spelling() {
+        for about in &FIELDS {
+            let is_tool_field = (Field::Tool..=Field::ExecutionTimeMs).contains(&about.field);
+            if !is_tool_field {
+                check_names(about, Kind::Llm, about.names);
+                check_names(about, Kind::Llm, about.llm_names);
+            }
+            check_names(about, Kind::Tool, about.names);
+            check_names(about, Kind::Tool, about.tool_names);
+        }
+    }
+
+    fn check_names(about: &About, kind: Kind, names: &[Name]) {
+        let rest = match (about.field, kind) {
+            (Field::Kind, _) => r#""error":"e""#,
+            (Field::Error, Kind::Llm) => r#""kind":"llm","latency_ms":1"#,
+            (Field::Error, _) => r#""kind":"tool","tool":"t","args":{}"#,
+            (Field::Tool, _) => r#""kind":"tool","error":"e""#,
+            (Field::WasHallucination, _) => r#""tool":"t""#,
+            (Field::Confidence, _) => r#""tool":"t","was_hallucination":true"#,
+            (_, Kind::Llm) => r#""kind":"llm","error":"e""#,
+            _ => r#""kind":"tool","tool":"t","error":"e""#,
+        };
+        for name in names {
+            let (value, expected) = example(about, name.unit);
+            let spellings =
+                [name.text.to_owned(), camel(name.text), name.text.replace('_', "-"), name.text.to_uppercase()];
+            for spelling in spellings {
+                let json = format!("{{{rest},\"{spelling}\":{value}}}");
+                match (about.field, kind) {
+                    (Field::Response, Kind::Tool) if name.text == "response" => {
+                        check(&json, Field::Result, Some(value))
+                    }
+                    (Field::LatencyMs, Kind::Tool) => check(&json, Field::ExecutionTimeMs, Some(expected)),
+                    _ => check(&json, about.field, Some(expected)),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_name_in_the_table_that_is_not_null_is_taken() {
+        check(r#"{"latency":2,"latencyMs":1,"latency_s":3}"#, Field::LatencyMs, Some("1"));
+        check(r#"{"latency":2,"latency_ms":null}"#, Field::LatencyMs, Some("2"));
+        check(r#"{"answer":"b","output":"c","response":null}"#, Field::Response, Some("b"));
+        check(r#"{"input":"a","prompt":"b","error":"e"}"#, Field::Prompt, Some("b"));
+        check(r#"{"trace_id":"a","session_id":"b","prompt":"p"}"#, Field::SessionId, Some("b"));
+    }
+
+    #[test]
+    fn the_kind_is_stated_or_follows_from_the_fields() {
+        check(r#"{"prompt":"p"}"#, Field::Kind, Some("llm"));
+        check(r#"{"tool":"t","args":{}}"#, Field::Kind, Some("tool"));
+        check(r#"{"tool":null,"prompt":"p"}"#, Field::Kind, Some("llm"));
+        check(r#"{"name":"t","arguments":{},"output":"o"}"#, Field::Kind, Some("tool"));
+        check(r#"{"name":"t","result":null}"#, Field::Kind, Some("tool"));
+        check(r#"{"name":"Mira","prompt":"p","result":"r"}"#, Field::Kind, Some("llm"));
+        check(r#"{"name":"Mira","input":"p","output":"r"}"#, Field::Kind, Some("llm"));
+        check(r#"{"type":"tool_call","name":"t","input":{"a":1},"output":"o"}"#, Field::Args, Some("{\"a\":1}"));
+        check(r#"{"type":"message","prompt":"p"}"#, Field::Kind, Some("llm"));
+        check(r#"{"kind":"chat.completion","prompt":"p"}"#, Field::Kind, Some("llm"));
+        check(r#"{"tool":"t","was_hallucination":false}"#, Field::Kind, Some("feedback"));
+        check(
+            r#"{"kind":"feedback","tool":"t","was_hallucination":1,"confidence":0.9}"#,
+            Field::Confidence,
+            Some("0.9"),
+        );
+        let odd = record(r#"{"kind":"span","prompt":"p"}"#);
+        assert_eq!((odd.kind, odd.problems[0].reason.as_str()), (Kind::Llm, "is not llm, tool or feedback"));
+    }
+
+    #[test]
+    fn what_has_nothing_to_audit_is_rejected() {
+        let check = |json: &str, expected: &str| assert_eq!(outcome(json).unwrap_err(), expected, "{json}");
+        check("{}", "no known field; map yours with --map");
+        check(r#"{"foo":1,"bar":{"prompt":"p"}}"#, "no known field; map yours with --map");
+        check(r#"{"prompt":null}"#, "no known field; map yours with --map");
+        let none = "none of `prompt`, `response`, `error`, `latency_ms`, `ttft_ms`, `prompt_tokens`, `response_tokens`; map yours with --map";
+        check(r#"{"id":"a","model":"m"}"#, none);
+        check(r#"{"id":"a","usage":{"cost":1}}"#, none);
+        check(r#"{"kind":"tool","args":{}}"#, "a tool call without `tool`; map yours with --map");
+        check(
+            r#"{"tool":"t"}"#,
+            "a tool and none of `args`, `result`, `execution_time_ms`, `error`; map yours with --map",
+        );
+        check(r#"{"kind":"feedback","tool":"t"}"#, "feedback without `was_hallucination`; map yours with --map");
+        check(r#"{"was_hallucination":true}"#, "feedback without `tool`, `model`; map yours with --map");
+        check(
+            r#"{"tool":"t","was_hallucination":"maybe"}"#,
+            "`was_hallucination` is a string where true or false belongs",
+        );
+        assert!(
+            outcome(r#"{"object":"chat.completion.chunk","id":"a","choices":[]}"#)
+                .unwrap_err()
+                .starts_with("a piece of a streamed response")
+        );
+        assert!(outcome(r#"{"tool":"t","result":null}"#).is_ok());
+        assert!(outcome(r#"{"usage":{"input_tokens":1}}"#).is_ok());
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_a_problem_of_its_field() {
+        let check = |json: &str, field: Field, reason: &str| {
+            let record = record(json);
+            assert_eq!(shown(&record, field), None, "{json}");
+            let expected = Problem { field: field.name().to_owned(), reason: reason.to_owned() };
+            assert_eq!(record.problems, [expected], "{json}");
+        };
+        check(r#"{"prompt":"p","latency_ms":-5}"#, Field::LatencyMs, "is negative");
+        check(r#"{"latency_ms":-5}"#, Field::LatencyMs, "is negative");
+        check(r#"{"prompt":"p","latency_ms":"fast"}"#, Field::LatencyMs, "is text and not a number");
+        check(r#"{"prompt":"p","ttft_ms":[1]}"#, Field::TtftMs, "is an array where a number belongs");
+        check(r#"{"prompt":"p","response_tokens":1.5}"#, Field::ResponseTokens, "is not a whole number");
+        check(r#"{"prompt":"p","usage":{"prompt_tokens":-1}}"#, Field::PromptTokens, "is negative");
+        check(r#"{"prompt":"p","timestamp":"soon"}"#, Field::Timestamp, "is not a date and time that can be read");
+        check(r#"{"prompt":"p","model":{}}"#, Field::Model, "is an object where text belongs");
+        check(r#"{"prompt":"p","response":7}"#, Field::Response, "is a number where text belongs");
+        check(
+            r#"{"prompt":true,"response":"r"}"#,
+            Field::Prompt,
+            "is a boolean where text or a list of messages belongs",
+        );
+        check(r#"{"prompt":"p","context":3}"#, Field::Context, "is a number where text or a list of documents belongs");
+        check(
+            r#"{"prompt":"p","expected_schema":[]}"#,
+            Field::ExpectedSchema,
+            "is an array where a JSON Schema belongs",
+        );
+        check(
+            r#"{"tool":7,"execution_time_ms":-1,"args":{},"tool_name":"x"}"#.replace("7", "null").as_str(),
+            Field::ExecutionTimeMs,
+            "is negative",
+        );
+        check(r#"{"tool":"t","was_hallucination":true,"confidence":7}"#, Field::Confidence, "is not between 0 and 1");
+    }
+
+    #[test]
+    fn ids_keep_all_digits() {
+        check(
+            r#"{"id":123456789012345678901234567890,"prompt":"p"}"#,
+            Field::Id,
+            Some("123456789012345678901234567890"),
+        );
+        check(r#"{"prompt":"p","sessionId":-99999999999999999999}"#, Field::SessionId, Some("-99999999999999999999"));
+        check(r#"{"id":9007199254740993,"prompt":"p"}"#, Field::Id, Some("9007199254740993"));
+        let lost = record(r#"{"id":1e20,"prompt":"p"}"#);
+        assert_eq!((lost.id, lost.problems.len()), (None, 1));
+    }
+
+    #[test]
+    fn prompts_in_every_shape() {
+        let check = |prompt: &str, expected: &[(&str, &str)]| {
+            let json = format!("{{\"prompt\":{prompt},\"response\":\"r\"}}");
+            let Prompt::Messages(messages) = record(&json).prompt else { panic!("{prompt}") };
+            let messages: Vec<(&str, &str)> =
+                messages.iter().map(|message| (message.role.as_ref(), message.text.as_ref())).collect();
+            assert_eq!(messages, expected, "{prompt}");
+        };
+        check(
+            r#"[{"role":"user","content":"a"},{"role":"assistant","content":null},{"role":"tool","content":"c"}]"#,
+            &[("user", "a"), ("assistant", ""), ("tool", "c")],
+        );
+        check(
+            r#"[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"x"}},{"type":"input_text","text":"b"}]}]"#,
+            &[("user", "a\nb")],
+        );
+        check(r#"["a","b"]"#, &[("user", "a"), ("user", "b")]);
+        check(r#"{"messages":[{"role":"user","content":"a"}]}"#, &[("user", "a")]);
+        check(r#"{"role":"user","content":"a"}"#, &[("user", "a")]);
+        check(r#""[{\"role\":\"user\",\"content\":\"a\"}]""#, &[("user", "a")]);
+        let texts = [
+            (r#""a""#, "a"),
+            (r#"{"question":"q"}"#, r#"{"question":"q"}"#),
+            (r#"[{"type":"text","text":"a"}]"#, "a"),
+            (r#""{\"role\": 1}""#, r#"{"role": 1}"#),
+            (r#"[[1]]"#, "[[1]]"),
+        ];
+        for (prompt, expected) in texts {
+            let json = format!("{{\"prompt\":{prompt}}}");
+            assert_eq!(record(&json).prompt, Prompt::Text(expected.into()), "{prompt}");
+        }
+        assert!(record(r#"{"prompt":[],"response":"r"}"#).prompt.is_absent());
+    }
+
+    #[test]
+    fn system_messages_go_to_the_system_prompt() {
+        let json = r#"{"system":"s","prompt":[{"role":"system","content":"a"},{"role":"user","content":"u"},{"role":"developer","content":"b"}]}"#;
+        check(json, Field::System, Some("s\na\nb"));
+        check(json, Field::Prompt, Some("u"));
+    }
+
+    #[test]
+    fn contexts_in_every_shape() {
+        let check = |context: &str, expected: &[(Option<&str>, &str)]| {
+            let json = format!("{{\"prompt\":\"p\",\"context\":{context}}}");
+            let record = record(&json);
+            let passages: Vec<(Option<&str>, &str)> =
+                record.context.iter().map(|passage| (passage.id.as_deref(), passage.text.as_ref())).collect();
+            assert_eq!(passages, expected, "{context}");
+        };
+        check(r#""a""#, &[(None, "a")]);
+        check(r#"["a","",null,"b"]"#, &[(None, "a"), (None, "b")]);
+        check(
+            r#"[{"id":7,"text":"a"},{"doc_id":"d","page_content":"b"},{"content":"c"}]"#,
+            &[(Some("7"), "a"), (Some("d"), "b"), (None, "c")],
+        );
+        check(r#"{"id":"x","text":"a"}"#, &[(Some("x"), "a")]);
+        check(r#"{"name":"Finch","stars":4.5}"#, &[(None, r#"{"name":"Finch","stars":4.5}"#)]);
+        check(r#"[3,["a"]]"#, &[(None, "3"), (None, r#"["a"]"#)]);
+        check("[]", &[]);
+    }
+
+    #[test]
+    fn responses_in_every_shape() {
+        let check = |response: &str, expected: &str| {
+            check(&format!("{{\"prompt\":\"p\",\"response\":{response}}}"), Field::Response, Some(expected));
+        };
+        check(r#""""#, "");
+        check(r#"{"b":1, "a": [1, 2.50]}"#, r#"{"b":1,"a":[1,2.5]}"#);
+        check(r#"[1, "x"]"#, r#"[1,"x"]"#);
+        check(r#"{"role":"assistant","content":"a"}"#, "a");
+        check(r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#, "a\nb");
+        check(r#"[{"type":"text","text":"a"}]"#, "a");
+        check(r#"{"title":"t","content":"c"}"#, r#"{"title":"t","content":"c"}"#);
+        check(r#""{\"choices\": 3}""#, r#"{"choices": 3}"#);
+        check(r#"{"error":{"message":"m"}}"#, r#"{"error":{"message":"m"}}"#);
+    }
+
+    #[test]
+    fn tool_calls_in_every_shape() {
+        check(r#"{"tool":"t","args":"{\"a\": 1}"}"#, Field::Args, Some(r#"{"a":1}"#));
+        check(r#"{"tool":"t","args":"{\"a\": "}"#, Field::Args, Some(r#""{\"a\": ""#));
+        check(r#"{"tool":"t","args":"[1]"}"#, Field::Args, Some(r#""[1]""#));
+        check(r#"{"tool":"t","args":"{\"a\": \"{}\"}"}"#, Field::Args, Some(r#"{"a":"{}"}"#));
+        check(r#"{"tool":"t","result":"[1, 2]"}"#, Field::Result, Some("[1,2]"));
+        check(r#"{"tool":"t","result":" {\"a\":1} "}"#, Field::Result, Some(r#"{"a":1}"#));
+        check(r#"{"tool":"t","result":"3"}"#, Field::Result, Some(r#""3""#));
+        check(r#"{"tool":"t","result":null}"#, Field::Result, Some("null"));
+        check(r#"{"tool":"t","output":null,"args":{}}"#, Field::Result, None);
+        check(r#"{"tool":"t","result":null,"output":"o"}"#, Field::Result, Some("\"o\""));
+        check(r#"{"tool":"t","result":{"a":1},"response":"r"}"#, Field::Response, Some("r"));
+        check(r#"{"tool":"t","args":{},"response":{"a":1}}"#, Field::Result, Some(r#"{"a":1}"#));
+        check(r#"{"tool":"t","args":{},"response":{"a":1}}"#, Field::Response, None);
+        check(
+            r#"{"tool":"t","latency_ms":5}"#.replace("5", "5,\"args\":{}").as_str(),
+            Field::ExecutionTimeMs,
+            Some("5"),
+        );
+        let both = r#"{"tool":"t","execution_time_ms":1,"latency_ms":5}"#;
+        check(both, Field::ExecutionTimeMs, Some("1"));
+        check(both, Field::LatencyMs, Some("5"));
+        let call = r#"{"type":"function","function":{"name":"f","arguments":"{\"x\":2}"},"id":"call_1"}"#;
+        check(call, Field::Tool, Some("f"));
+        check(call, Field::Args, Some(r#"{"x":2}"#));
+    }
+
+    #[test]
+    fn errors_in_every_shape() {
+        let check = |error: &str, expected: Option<&str>| {
+            check(&format!("{{\"prompt\":\"p\",\"error\":{error}}}"), Field::Error, expected);
+        };
+        check(r#""boom""#, Some("boom"));
+        check(r#"{"message":"m","type":"t"}"#, Some("m"));
+        check(r#"{"code":7}"#, Some(r#"{"code":7}"#));
+        check("true", Some("true"));
+        check("500", Some("500"));
+        for nothing in ["null", "false", "0", "\"\"", "{}", "[]"] {
+            check(nothing, None);
+        }
+    }
+
+    #[test]
+    fn a_mapped_field_wins_and_a_missing_pointer_leaves_the_names() {
+        let specs = [
+            "model=/meta/model",
+            "latency_ms=/meta/latency_s:s",
+            "prompt_tokens=/meta/input_tokens",
+            "response=/text",
+            "timestamp=/meta/t:ms",
+        ];
+        let mapping = Mapping::parse(&specs.map(str::to_owned)).unwrap();
+        let read =
+            |json: &str| read(Json::parse(json.as_bytes()).unwrap().into_owned(), &mapping, json.as_bytes()).unwrap();
+        let mapped = read(
+            r#"{"model":"named","latency_ms":1,"text":"t","response":null,"meta":{"model":"mapped","latency_s":1.6393,"input_tokens":7,"t":5}}"#,
+        );
+        assert_eq!(shown(&mapped, Field::Model).as_deref(), Some("mapped"));
+        assert_eq!(shown(&mapped, Field::Response).as_deref(), Some("t"));
+        assert_eq!((mapped.latency_ms, mapped.prompt_tokens, mapped.timestamp_ms), (Some(1639.3), Some(7), Some(5)));
+        let named = read(r#"{"model":"named","latency_ms":1,"text":null,"response":"r","meta":{"latency_s":null}}"#);
+        assert_eq!(shown(&named, Field::Model).as_deref(), Some("named"));
+        assert_eq!((named.latency_ms, named.response.as_deref()), (Some(1.0), Some("r")));
+        let unusable = read(r#"{"latency_ms":1,"meta":{"latency_s":-1}}"#);
+        assert_eq!((unusable.latency_ms, unusable.problems.len()), (None, 1));
+    }
+}

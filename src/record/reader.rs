@@ -1,0 +1,478 @@
+//! Unit → [`Record`] or [`Rejected`], by the dialects beside this file.
+//!
+//! A unit is parsed strictly first, borrowing its text. Only what the strict parser refuses goes through the slower
+//! [`scan`], which names the fault or reads around the oddities of real writers (`NaN`, broken UTF-8), with a note.
+//! A unit that holds several values, or an array of them, gives as many items.
+//!
+//! **Limits**: [`MAX_ITEMS_PER_UNIT`] items; a unit that breaks in its first value, or an array that breaks anywhere,
+//! is rejected as a whole, since nobody knows where the next record begins.
+
+use std::ops::Range;
+
+use super::{
+    Record,
+    json::{Json, ParseError},
+    mapping::Mapping,
+    native,
+    scan::{self, next_visible},
+};
+
+/// Records that one unit may hold; a unit with more is rejected, so that its size bounds the memory that it takes.
+pub const MAX_ITEMS_PER_UNIT: usize = 65_536;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Reads units into records. Cheap to share between threads.
+#[derive(Clone, Debug, Default)]
+pub struct RecordReader {
+    mapping: Mapping,
+}
+
+/// What a unit turned out to be.
+#[expect(clippy::large_enum_variant, reason = "one record per unit is the rule, and should cost no allocation")]
+#[derive(Debug, PartialEq)]
+pub enum Parsed<'a> {
+    /// One record, as a rule.
+    One(Result<Record<'a>, Rejected>),
+    /// Several values on one line, or an array of them.
+    Many(Vec<Item<'a>>),
+}
+
+/// One of several values of a unit.
+#[derive(Debug, PartialEq)]
+pub struct Item<'a> {
+    /// Its position, from 0.
+    pub item: u32,
+    /// Offset of its first byte in the unit.
+    pub byte: usize,
+    /// What it holds.
+    pub outcome: Result<Record<'a>, Rejected>,
+}
+
+/// A unit, or a part of one, that is not a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejected {
+    /// Offset of the fault in the unit (not in the item).
+    pub byte: usize,
+    /// What is wrong, as a clause; shows no text of the record beyond names of keys.
+    pub reason: String,
+}
+
+impl From<ParseError> for Rejected {
+    fn from(ParseError { byte, reason }: ParseError) -> Rejected {
+        Rejected { byte, reason }
+    }
+}
+
+impl RecordReader {
+    /// A reader that looks for fields where `mapping` says, and under their usual names.
+    pub fn new(mapping: Mapping) -> RecordReader {
+        RecordReader { mapping }
+    }
+
+    /// Reads one unit.
+    pub fn read<'a>(&self, unit: &'a [u8]) -> Parsed<'a> {
+        let begin = if unit.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        match next_visible(unit, begin) {
+            Some(at) if unit[at] == b'{' => self.read_objects(unit, at),
+            Some(at) if unit[at] == b'[' => self.read_array(unit, at),
+            Some(at) => Parsed::One(Err(not_an_object(&unit[at..], at))),
+            None => Parsed::One(Err(Rejected { byte: 0, reason: "blank".to_owned() })),
+        }
+    }
+
+    /// A unit that begins with an object: one record, unless more text follows.
+    fn read_objects<'a>(&self, unit: &'a [u8], at: usize) -> Parsed<'a> {
+        let bytes = &unit[at..];
+        let several = match Json::parse_first(bytes) {
+            Some((tree, true)) => return Parsed::One(self.to_record(tree, bytes, at)),
+            Some((_, false)) => true,
+            None => scan::scan(bytes, at).is_ok_and(|scan| next_visible(bytes, scan.end).is_some()),
+        };
+        if several { self.read_items(unit, at, split_values(bytes)) } else { Parsed::One(self.read_item(bytes, at)) }
+    }
+
+    fn read_array<'a>(&self, unit: &'a [u8], at: usize) -> Parsed<'a> {
+        let bytes = &unit[at..];
+        match scan::scan(bytes, at) {
+            Err(error) => Parsed::One(Err(error.into())),
+            Ok(scan) if next_visible(bytes, scan.end).is_some() => self.read_items(unit, at, split_values(bytes)),
+            Ok(scan) if scan.elements.is_empty() => {
+                Parsed::One(Err(Rejected { byte: at, reason: "not a JSON object but an empty array".to_owned() }))
+            }
+            Ok(scan) => self.read_items(unit, at, scan.elements),
+        }
+    }
+
+    /// Reads the values at `ranges`, which count from `base`.
+    fn read_items<'a>(&self, unit: &'a [u8], base: usize, ranges: Vec<Range<usize>>) -> Parsed<'a> {
+        if ranges.len() > MAX_ITEMS_PER_UNIT {
+            let reason = format!("holds more than {MAX_ITEMS_PER_UNIT} values (max_items_per_unit)");
+            return Parsed::One(Err(Rejected { byte: base, reason }));
+        }
+        let items = (0..).zip(ranges).map(|(item, range)| {
+            let end = (base + range.end).min(unit.len());
+            let byte = next_visible(&unit[..end], base + range.start).unwrap_or(end);
+            Item { item, byte, outcome: self.read_item(&unit[byte..end], byte) }
+        });
+        Parsed::Many(items.collect())
+    }
+
+    /// Reads bytes that should be one object and nothing else; `base` is their offset in the unit.
+    fn read_item<'a>(&self, bytes: &'a [u8], base: usize) -> Result<Record<'a>, Rejected> {
+        if !bytes.starts_with(b"{") {
+            return Err(not_an_object(bytes, base));
+        }
+        match Json::parse_first(bytes) {
+            Some((tree, true)) => self.to_record(tree, bytes, base),
+            _ => self.read_oddities(bytes, base),
+        }
+    }
+
+    /// Reads an object that is not strict JSON, if its oddities can be read around.
+    fn read_oddities(&self, bytes: &[u8], base: usize) -> Result<Record<'static>, Rejected> {
+        let scan = scan::scan(bytes, base)?;
+        let patched = scan.patched.filter(|_| next_visible(bytes, scan.end).is_none());
+        let tree = patched.as_deref().map(Json::parse).and_then(Result::ok).map(Json::into_owned);
+        let Some(tree) = tree else {
+            let ParseError { byte, reason } = scan::fault(bytes);
+            return Err(Rejected { byte: byte + base, reason });
+        };
+        let mut record = self.to_record(tree, bytes, base)?;
+        record.problems.splice(0..0, scan.problems);
+        Ok(record)
+    }
+
+    fn to_record<'a>(&self, tree: Json<'a>, source: &[u8], base: usize) -> Result<Record<'a>, Rejected> {
+        native::read(tree, &self.mapping, source).map_err(|reason| Rejected { byte: base, reason })
+    }
+}
+
+/// Why bytes that do not begin with `{` are not a record.
+fn not_an_object(bytes: &[u8], base: usize) -> Rejected {
+    let reason = match (Json::parse(bytes), bytes.first()) {
+        (Ok(value), _) => format!("not a JSON object but {}", value.type_name()),
+        (Err(_), Some(0)) => "begins with a NUL byte".to_owned(),
+        (Err(_), Some(0xfe | 0xff)) => "not UTF-8 but, it seems, UTF-16".to_owned(),
+        (Err(_), _) => "not a JSON object but text".to_owned(),
+    };
+    Rejected { byte: base, reason }
+}
+
+/// Stands in for `crate::input::framing::split_values` until both are in one tree.
+fn split_values(line: &[u8]) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut at = 0;
+    while let Some(start) = next_visible(line, at) {
+        at = end_of_value(line, start);
+        ranges.push(start..at);
+    }
+    ranges
+}
+
+fn end_of_value(line: &[u8], start: usize) -> usize {
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for (at, byte) in line.iter().enumerate().skip(start) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' | b'[' if depth == 0 && at > start => return at,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' if depth <= 1 => return at + 1,
+            b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+    }
+    line.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::record::{Kind, Problem, json::tests::values};
+
+    const NATIVE: &str = include_str!("../../fixtures/records/native.jsonl");
+    const TOOLS: &str = include_str!("../../fixtures/records/tools.jsonl");
+    const ODD: &[u8] = include_bytes!("../../fixtures/records/odd.jsonl");
+    const BROKEN: &[u8] = include_bytes!("../../fixtures/records/broken.jsonl");
+
+    fn read(unit: &[u8]) -> Parsed<'_> {
+        RecordReader::default().read(unit)
+    }
+
+    fn one(unit: &[u8]) -> Result<Record<'_>, Rejected> {
+        match read(unit) {
+            Parsed::One(outcome) => outcome,
+            Parsed::Many(items) => panic!("{items:?}"),
+        }
+    }
+
+    fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+        bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+    }
+
+    #[test]
+    fn fixtures_read_without_problems() {
+        let records: Vec<Record<'_>> =
+            NATIVE.lines().chain(TOOLS.lines()).map(|line| one(line.as_bytes()).unwrap()).collect();
+        assert!(records.iter().all(|record| record.problems.is_empty()));
+        let kinds: Vec<Kind> = records.iter().map(|record| record.kind).collect();
+        assert_eq!(kinds, [[Kind::Llm; 5].as_slice(), &[Kind::Tool; 4], &[Kind::Feedback]].concat());
+        let latencies: Vec<Option<f64>> =
+            records.iter().map(|record| record.latency_ms.or(record.execution_time_ms)).collect();
+        assert_eq!(
+            latencies,
+            [
+                Some(812.5),
+                Some(640.0),
+                Some(710.0),
+                None,
+                Some(30000.0),
+                Some(312.4),
+                Some(201.0),
+                Some(3.0),
+                Some(18.0),
+                None
+            ]
+        );
+        assert!(records.iter().all(|record| record.clone().into_owned() == *record));
+    }
+
+    #[test]
+    fn text_without_escapes_is_borrowed() {
+        use std::borrow::Cow;
+        let record = one(NATIVE.lines().next().unwrap().as_bytes()).unwrap();
+        assert!(matches!(
+            (record.response, record.id, record.model),
+            (Some(Cow::Borrowed("Oslo.")), Some(Cow::Borrowed(_)), Some(Cow::Borrowed(_)))
+        ));
+    }
+
+    #[test]
+    fn oddities_are_read_with_a_note() {
+        let records: Vec<Record<'_>> = lines(ODD).map(|line| one(line).unwrap()).collect();
+        let notes: Vec<(&str, &str)> = records
+            .iter()
+            .flat_map(|record| &record.problems)
+            .map(|problem| (problem.field.as_str(), problem.reason.as_str()))
+            .collect();
+        assert_eq!(
+            notes,
+            [
+                ("/latency_ms", "NaN or Infinity at byte 52 is read as missing"),
+                ("/prompt", "half of a surrogate pair at byte 25 is read as U+FFFD"),
+                ("/prompt", "text that is not UTF-8 at byte 24 is read as U+FFFD"),
+                ("/latency_ms", "a number beyond the range of 64-bit floats at byte 52 is read as missing"),
+                ("/result/values/1", "NaN or Infinity at byte 44 (and 1 more) is read as missing"),
+            ]
+        );
+        assert_eq!(records[0].latency_ms, None);
+        assert_eq!(records[1].prompt.texts().next(), Some((None, "cut \u{fffd} short")));
+        assert_eq!(records[2].prompt.texts().next(), Some((None, "caf\u{fffd}")));
+        assert_eq!(records[4].result.as_ref().unwrap().to_compact_string(), r#"{"values":[1,null,null]}"#);
+    }
+
+    #[test]
+    fn broken_lines_say_where_and_why() {
+        let rejected: Vec<(usize, String)> = lines(BROKEN)
+            .map(|line| match read(line) {
+                Parsed::One(Err(Rejected { byte, reason })) => (byte, reason),
+                Parsed::Many(items) => {
+                    let Rejected { byte, reason } = items[0].outcome.clone().unwrap_err();
+                    (byte, format!("item 0: {reason}"))
+                }
+                Parsed::One(Ok(record)) => panic!("{record:?}"),
+            })
+            .collect();
+        let expected = [
+            (28, "ends inside of an object"),
+            (27, "ends inside of a string"),
+            (14, "duplicate key `prompt`"),
+            (1, "expected a key in double quotes, found a single quote"),
+            (14, "expected a key in double quotes, found `}`"),
+            (12, "a NUL byte inside of a string"),
+            (0, "begins with a NUL byte"),
+            (1, "item 0: not a JSON object but a number"),
+            (0, "not a JSON object but an empty array"),
+            (0, "not a JSON object but a string"),
+            (0, "not a JSON object but a number"),
+            (0, "not a JSON object but null"),
+            (0, "not a JSON object but text"),
+            (0, "no known field; map yours with --map"),
+            (
+                0,
+                "none of `prompt`, `response`, `error`, `latency_ms`, `ttft_ms`, `prompt_tokens`, `response_tokens`; map yours with --map",
+            ),
+        ];
+        assert_eq!(rejected, expected.map(|(byte, reason)| (byte, reason.to_owned())));
+    }
+
+    #[test]
+    fn faults_are_named() {
+        let check = |unit: &[u8], byte: usize, reason: &str| {
+            assert_eq!(one(unit), Err(Rejected { byte, reason: reason.to_owned() }), "{}", unit.escape_ascii());
+        };
+        check(b"", 0, "blank");
+        check(b" \t ", 0, "blank");
+        check(b"true", 0, "not a JSON object but a boolean");
+        check(b"\xff\xfe{\0", 0, "not UTF-8 but, it seems, UTF-16");
+        check(b"{\"a\"", 4, "ends inside of an object");
+        check(b"{\"a\":", 5, "ends inside of an object");
+        check(b"{\"a\":[1", 7, "ends inside of an array");
+        check(b"{\"a\":[1,", 8, "ends inside of an array");
+        check(b"{\"a\":\"\\", 7, "ends inside of a string");
+        check(b"{\"a\":\"\\u12", 10, "ends inside of a string");
+        check(b"{\"a\":\"\\ud83d\\u", 14, "ends inside of a string");
+        check(b"{\"a\":-", 6, "ends inside of a number");
+        check(b"{\"a\":tr", 7, "ends inside of a word");
+        check(b"{\"a\" 1}", 5, "expected `:` after a key, found a number");
+        check(b"{\"a\":}", 5, "expected a value, found `}`");
+        check(b"{\"a\":True}", 5, "expected a value, found a letter");
+        check(b"{\"a\":1 \"b\":2}", 7, "expected `,` or `}`, found a string");
+        check(b"{\"a\":[1 2]}", 8, "expected `,` or `]`, found a number");
+        check(b"{\"a\":[1,]}", 8, "expected a value, found `]`");
+        check(b"{\"a\":01}", 5, "a number with a leading zero");
+        check(b"{\"a\":1.}", 5, "a number that breaks off");
+        check(b"{\"a\":\"\\x\"}", 6, "an escape that JSON does not know");
+        check(b"{\"a\":\"\\u12g4\"}", 6, "an escape without its four hexadecimal digits");
+        check(b"{\"a\":\"\t\"}", 6, "a control character inside of a string (it must be escaped)");
+        check(b"{\"a\":{\"b\":1,\"\\u0062\":2}}", 12, "duplicate key `b`");
+        check(b"{\"a\":NaN,\"a\":1}", 9, "duplicate key `a`");
+        check("{\"é\":1,\"é\":1}".as_bytes(), 8, "duplicate key `é`");
+        check(b"[{\"a\":1},]", 9, "expected a value, found `]`");
+        check(
+            format!("{{\"{0}\":1,\"{0}\":1}}", "k\u{1}".repeat(30).replace('\u{1}', "\\u0007")).as_bytes(),
+            216,
+            &format!("duplicate key `{}…`", "k\u{fffd}".repeat(20)),
+        );
+        let deep = [b"{\"a\":".repeat(200), b"1".to_vec(), b"}".repeat(200)].concat();
+        check(&deep, 127 * 5, "nested more than 127 levels deep");
+    }
+
+    #[test]
+    fn several_values_are_items_with_their_places() {
+        let places = |unit: &[u8]| match read(unit) {
+            Parsed::Many(items) => items
+                .into_iter()
+                .map(|item| {
+                    (
+                        item.item,
+                        item.byte,
+                        item.outcome
+                            .map(|record| record.id.unwrap_or_default().into_owned())
+                            .map_err(|rejected| (rejected.byte, rejected.reason)),
+                    )
+                })
+                .collect(),
+            Parsed::One(outcome) => panic!("{outcome:?}"),
+        };
+        let id = |id: &str| Ok(id.to_owned());
+        let no = |byte: usize, reason: &str| Err((byte, reason.to_owned()));
+        let check = |unit: &[u8], expected: Vec<(u32, usize, Result<String, (usize, String)>)>| {
+            assert_eq!(
+                {
+                    let found: Vec<_> = places(unit);
+                    found
+                },
+                expected,
+                "{}",
+                unit.escape_ascii()
+            )
+        };
+        check(br#"{"id":"a","prompt":""}{"id":"b","prompt":""}"#, vec![(0, 0, id("a")), (1, 22, id("b"))]);
+        check(
+            br#" {"id":"a","prompt":""} {"id":"}"#,
+            vec![(0, 1, id("a")), (1, 24, no(32, "ends inside of a string"))],
+        );
+        check(
+            br#"[{"id":"a","prompt":""}, {"id":"b","error":NaN,"prompt":""},3,[]]"#,
+            vec![
+                (0, 1, id("a")),
+                (1, 25, id("b")),
+                (2, 60, no(60, "not a JSON object but a number")),
+                (3, 62, no(62, "not a JSON object but an array")),
+            ],
+        );
+        check(br#"{"id":"a","error":NaN,"prompt":""}{"id":"b","prompt":""}"#, vec![(0, 0, id("a")), (1, 34, id("b"))]);
+        check(b"\xef\xbb\xbf[{\"id\":\"a\",\"prompt\":\"\"}]", vec![(0, 4, id("a"))]);
+        check(br#"{"id":"a","prompt":""} junk"#, vec![(0, 0, id("a")), (1, 23, no(23, "not a JSON object but text"))]);
+    }
+
+    #[test]
+    fn notes_count_from_the_unit() {
+        let Parsed::Many(items) = read(br#"[{"prompt":"p"},{"prompt":"p","latency_ms":NaN}]"#) else { panic!() };
+        let note = Problem {
+            field: "/latency_ms".to_owned(),
+            reason: "NaN or Infinity at byte 43 is read as missing".to_owned(),
+        };
+        assert_eq!(items[1].outcome.as_ref().unwrap().problems, [note]);
+    }
+
+    #[test]
+    fn a_unit_holds_a_bounded_number_of_items() {
+        let array = |items: usize| format!("[{}1]", "1,".repeat(items - 1)).into_bytes();
+        assert!(matches!(read(&array(MAX_ITEMS_PER_UNIT)), Parsed::Many(_)));
+        assert!(one(&array(MAX_ITEMS_PER_UNIT + 1)).unwrap_err().reason.contains("max_items_per_unit"));
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped() {
+        assert!(one(b"\xef\xbb\xbf{\"prompt\":\"p\"}").is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_give_an_outcome(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            read(&bytes);
+        }
+
+        /// Bytes that are nearly JSON reach further into the code.
+        #[test]
+        fn damaged_records_give_an_outcome_inside_of_the_unit(line in 0usize..10, at in any::<prop::sample::Index>(), with in prop::collection::vec(any::<u8>(), 0..4), cut in 0usize..4) {
+            let line = NATIVE.lines().chain(TOOLS.lines()).nth(line).unwrap().as_bytes();
+            let at = at.index(line.len());
+            let unit = [&line[..at], &with, &line[(at + cut).min(line.len())..]].concat();
+            match read(&unit) {
+                Parsed::One(Err(rejected)) => prop_assert!(rejected.byte <= unit.len()),
+                Parsed::One(Ok(_)) => {}
+                Parsed::Many(items) => for item in items {
+                    prop_assert!(item.byte <= unit.len());
+                    prop_assert!(item.outcome.map_or_else(|rejected| rejected.byte, |_| 0) <= unit.len());
+                }
+            }
+        }
+
+        /// The scanner may be kinder than the parser, by its four oddities, but never stricter.
+        #[test]
+        fn the_scanner_accepts_what_the_parser_accepts(value in values()) {
+            let text = value.to_string();
+            let scan = scan::scan(text.as_bytes(), 0).unwrap();
+            prop_assert_eq!((scan.end, scan.patched, scan.problems.len()), (text.len(), None, 0));
+        }
+
+        /// What the scanner accepts parses once it is patched, and what it refuses the parser refuses.
+        #[test]
+        fn patched_text_is_strict_json(text in r#"[\[\]{}",:0-9.eE\\u\-NaInfity é]{0,40}"#) {
+            match scan::scan(text.as_bytes(), 0) {
+                Ok(scan) => {
+                    let patched = scan.patched.unwrap_or_else(|| text.as_bytes()[..scan.end].to_vec());
+                    prop_assert!(Json::parse_first(&patched).is_some_and(|(_, whole)| whole), "{}", patched.escape_ascii());
+                }
+                Err(_) => prop_assert!(Json::parse_first(text.as_bytes()).is_none()),
+            }
+        }
+
+        #[test]
+        fn any_object_is_read_or_refused_alike_when_owned(value in values()) {
+            let unit = serde_json::json!({ "prompt": value, "response": value, "context": value, "args": value, "usage": value, "id": value, "timestamp": value, "tool": value }).to_string();
+            if let Parsed::One(Ok(record)) = read(unit.as_bytes()) {
+                prop_assert_eq!(&record.clone().into_owned(), &record);
+                prop_assert!(record.latency_ms.is_none_or(|ms| ms >= 0.0));
+            }
+        }
+    }
+}
