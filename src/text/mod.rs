@@ -1,0 +1,130 @@
+//! Texts become features: what every engine needs, computed once per text, in a fixed number of passes.
+//!
+//! - [`words`]: words, sentences, entities, vocabulary, characters, phrases
+//! - [`hash`]: how words are compared
+//! - [`entropy`]: Shannon entropy of the characters
+//! - [`lines`]: bullets, numbers, indentation, fences
+//! - [`phrases`]: the table of the phrases of all engines
+//! - [`json_part`]: the JSON inside of the text, parsed once
+//! - [`excerpt`]: the only way by which raw text reaches a report
+//!
+//! Engines read [`Features`] and do not loop over the text again, except where they report a finding.
+
+pub mod entropy;
+pub mod excerpt;
+pub mod hash;
+pub mod json_part;
+pub mod lines;
+pub mod phrases;
+pub mod words;
+
+pub use excerpt::excerpt;
+pub use json_part::JsonPart;
+pub use lines::Lines;
+pub use phrases::{Family, Hits};
+pub use words::{Entity, Vocabulary};
+
+use words::Words;
+
+/// What engines know of a text.
+#[derive(Clone, Debug, Default)]
+pub struct Features {
+    /// Length in UTF-8 bytes.
+    pub bytes: usize,
+    /// Length in Unicode code points.
+    pub code_points: u64,
+    /// Words, separated by white space.
+    pub words: u64,
+    /// Sentences by our splitter; 0 for a text without words.
+    pub sentences: u64,
+    /// Non-blank pieces between . ! ? (what seed 001 calls sentences); 0 for a blank text.
+    pub pieces: u64,
+    /// Shannon entropy of the code points, in bits.
+    pub entropy_bits: f64,
+    /// Letters and digits, in code points.
+    pub alphanumerics: u64,
+    /// Characters that are neither letter, digit, white space nor control, in code points.
+    pub punctuation: u64,
+    /// Question marks.
+    pub questions: u64,
+    /// Whether there is a tab anywhere.
+    pub has_tab: bool,
+    /// Whether a number is followed by a percent sign.
+    pub has_percentage: bool,
+    /// Whether there is a number with a decimal point.
+    pub has_decimal: bool,
+    /// Whether there are marks that stand in code and hardly in prose, such as `=>` or `);`.
+    pub has_code_marks: bool,
+    /// How often the most frequent word other than a function word occurs.
+    pub top_word_count: u64,
+    /// The distinct words.
+    pub vocabulary: Vocabulary,
+    /// Capitalised words inside of sentences, each once, in order.
+    pub entities: Vec<Entity>,
+    /// Bullets, numbers, indentation and fences.
+    pub lines: Lines,
+    /// Phrases of the language engines.
+    pub phrases: Hits,
+    /// The JSON of the text, when something looks like it.
+    pub json: Option<JsonPart>,
+}
+
+impl Features {
+    /// Computes all features of `text`.
+    pub fn of(text: &str) -> Features {
+        let words = Words::of(text);
+        let lines = Lines::of(text);
+        let json = JsonPart::with_lines(text, &lines);
+        Features {
+            bytes: text.len(),
+            code_points: words.histogram.total(),
+            words: words.words,
+            sentences: words.sentences,
+            pieces: words.pieces,
+            entropy_bits: words.histogram.entropy_bits(),
+            alphanumerics: words.histogram.alphanumerics(),
+            punctuation: words.histogram.punctuation(),
+            questions: words.histogram.ascii(b'?'),
+            has_tab: words.histogram.ascii(b'\t') > 0,
+            has_percentage: words.has_percentage,
+            has_decimal: words.has_decimal,
+            has_code_marks: words.has_code_marks,
+            top_word_count: u64::from(words.vocabulary.top_count()),
+            vocabulary: words.vocabulary,
+            entities: words.entities,
+            lines,
+            phrases: words.phrases,
+            json,
+        }
+    }
+
+    /// Style in four numbers (seed 000): sentences (at least 1), average word length in letters and digits, distinct
+    /// words per word, punctuation marks per code point. The last three are 0 for a text without words.
+    pub fn style(&self) -> [f64; 4] {
+        let ratio = |part: f64, whole: u64| if whole == 0 { 0.0 } else { part / whole as f64 };
+        [
+            self.sentences.max(1) as f64,
+            ratio(self.alphanumerics as f64, self.words),
+            ratio(self.vocabulary.distinct() as f64, self.vocabulary.total()),
+            ratio(self.punctuation as f64, self.code_points),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn style_counts_sentences_word_length_diversity_and_punctuation() {
+        assert_eq!(Features::of("").style(), [1.0, 0.0, 0.0, 0.0]);
+        let style = Features::of("The cat, the dog. Wow!").style();
+        assert_eq!(style, [2.0, 15.0 / 5.0, 4.0 / 5.0, 3.0 / 22.0]);
+    }
+
+    #[test]
+    fn code_points_are_counted_not_bytes() {
+        let features = Features::of("naïve 🎉 —");
+        assert_eq!((features.bytes, features.code_points, features.words), (15, 9, 3));
+    }
+}
