@@ -4,8 +4,12 @@ use std::{borrow::Cow, ops::Range};
 
 use serde::Serialize;
 
+use crate::stats::log_odds::Evidence;
+
 /// One of the four questions that every record is asked. Each is answered by a probability.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
     /// Is the content made up?
@@ -85,7 +89,17 @@ impl Signal {
     /// A signal that was looked for and not found.
     pub fn absent(id: &'static str, question: Question, tier: Tier, ratio: (f64, RatioSource)) -> Signal {
         let (likelihood_ratio, ratio_source) = ratio;
-        Signal { id, question, tier, fired: false, score: 0.0, likelihood_ratio, ratio_source, proof: false, detail: Cow::Borrowed("") }
+        Signal {
+            id,
+            question,
+            tier,
+            fired: false,
+            score: 0.0,
+            likelihood_ratio,
+            ratio_source,
+            proof: false,
+            detail: Cow::Borrowed(""),
+        }
     }
 
     /// The same signal, fired with `score` because of `detail`.
@@ -94,6 +108,25 @@ impl Signal {
         self.score = score;
         self.detail = detail.into();
         self
+    }
+}
+
+impl Signal {
+    /// The signal as the combiner sees it.
+    pub fn evidence(&self) -> Evidence {
+        Evidence {
+            fired: self.fired,
+            score: self.score,
+            likelihood_ratio: self.likelihood_ratio,
+            absence_counts: self.tier == Tier::Zero,
+        }
+    }
+}
+
+impl RatioSource {
+    /// `usual` when a ratio is the built-in one, else [`RatioSource::Config`].
+    pub fn of(ratio: f64, built_in: f64, usual: RatioSource) -> RatioSource {
+        if ratio == built_in { usual } else { RatioSource::Config }
     }
 }
 
@@ -203,7 +236,13 @@ impl Assessment {
 
     /// The engine had nothing to go on.
     pub fn not_assessed(reason: &'static str) -> Assessment {
-        Assessment { status: Status::NotAssessed(reason), value: None, details: Vec::new(), signals: Vec::new(), findings: Vec::new() }
+        Assessment {
+            status: Status::NotAssessed(reason),
+            value: None,
+            details: Vec::new(),
+            signals: Vec::new(),
+            findings: Vec::new(),
+        }
     }
 
     /// Adds a detail.

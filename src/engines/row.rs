@@ -2,6 +2,9 @@
 
 use super::Signal;
 
+/// Top-level fields of a tool's result that a row carries; further ones are not compared with history.
+pub const FIELDS_MAX: usize = 64;
+
 /// Structure of a text in four numbers (seed 001), in the units of [`crate::text::Features`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fingerprint {
@@ -47,6 +50,9 @@ pub struct Row {
     pub latency_ms: Option<f64>,
     /// Whether this latency is a whole number of milliseconds.
     pub latency_is_whole: bool,
+    /// What `latency_anomaly` is, score and ratio, once the stream is known to have a clock finer than a millisecond.
+    /// `None` when that makes no difference.
+    pub latency_if_fine: Option<(f64, f64)>,
     /// Tokens in the response, as reported (or estimated, when that was asked for).
     pub response_tokens: Option<f64>,
     /// Fingerprint of the response, when there is one.
@@ -59,9 +65,11 @@ pub struct Row {
     pub args: Option<u64>,
     /// JSON-serialised length of a tool's result, in code points.
     pub result_length: Option<f64>,
-    /// Top-level numeric fields of a tool's result: hash of the name, value, position among the result's fields.
+    /// Top-level numeric fields of a tool's result: hash of the name, value, position among the result's fields; at
+    /// most [`FIELDS_MAX`].
     pub fields: Vec<Field>,
-    /// Hashes of the names of all top-level fields of a tool's result, in their order.
+    /// Hashes of the names of the top-level fields of a tool's result, in their order; at most one more than
+    /// [`FIELDS_MAX`], which says that there are too many to compare.
     pub field_names: Vec<u64>,
     /// Tier-0 signals that were computed from the record alone.
     pub tier0: Vec<Signal>,

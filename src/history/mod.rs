@@ -2,14 +2,815 @@
 //!
 //! - [`baseline`]: exponential moving averages (seed 001)
 //! - [`spc`]: control charts with the four Western Electric rules (seed 002)
+//! - [`plausibility`]: a field far from its last values (seed 002)
+//! - [`presence`]: a field that was always there and is missing (seed 002)
+//! - [`latency`]: faster or slower than the stream has been (seed 002)
 //! - [`shift`]: a level that has moved is one event of the stream
 //! - [`consistency`]: against the session, and against the same arguments in the past (seed 002)
 //! - [`adaptive`]: thresholds and priors that follow feedback (seed 002)
+//! - [`reason`]: why a signal fired, to be put into words where the record is
 //!
-//! Every state is bounded, and scores a record before it learns from it.
+//! Every state is bounded, and scores a record before it learns from it. [`History::observe`] takes one row: it runs
+//! the [`BaselineEngine`]s against the averages as they were, decides whether tier 0 blocks, and unless it does, adds
+//! the signals of tier 1 and learns.
 
 pub mod adaptive;
 pub mod baseline;
 pub mod consistency;
+pub mod latency;
+pub mod plausibility;
+pub mod presence;
+pub mod reason;
 pub mod shift;
 pub mod spc;
+
+use std::collections::{BTreeMap, HashMap, hash_map::Entry};
+
+use serde::{Deserialize, Serialize};
+
+pub use adaptive::Cuts;
+pub use reason::{Chart, Reason};
+pub use shift::Shift;
+
+use crate::{
+    engines::{
+        About, Assessment, Baseline, BaselineEngine, Question, RatioSource, Row, Signal, Tier,
+        row::{FIELDS_MAX, Field},
+        runtime::fingerprint,
+        tools,
+    },
+    stats::{hash, log_odds},
+};
+use adaptive::Learnt;
+use consistency::{Memory, Violation};
+use latency::Pace;
+use plausibility::Window;
+use shift::When;
+use spc::{ControlChart, Limits, Point, Scale};
+
+/// Settings of everything that remembers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Prior and thresholds of the question `fabricated`.
+    pub fabricated: Cuts,
+    /// Prior and thresholds of single tools or models, by name.
+    pub streams: BTreeMap<String, Override>,
+    /// Whether something must have fired before a record is blocked at tier 0 (seed 002's program: no).
+    pub needs_evidence: bool,
+    /// Rolling averages.
+    pub baseline: baseline::Settings,
+    /// Weights of the distance between fingerprints, which is charted.
+    pub fingerprint: fingerprint::Weights,
+    /// Control charts.
+    pub spc: spc::Settings,
+    /// A field far from its last values.
+    pub plausibility: plausibility::Settings,
+    /// A field that is missing.
+    pub presence: presence::Settings,
+    /// Latency against the stream.
+    pub latency: latency::Settings,
+    /// Shifted levels.
+    pub shift: shift::Settings,
+    /// Consistency with the session and with the same arguments.
+    pub consistency: consistency::Settings,
+    /// What feedback changes.
+    pub adaptive: adaptive::Settings,
+    /// Streams that are remembered; rows of further ones have no history.
+    pub streams_max: usize,
+    /// Fields that are charted in all; further ones are not.
+    pub charts_max: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            fabricated: Cuts::default(),
+            streams: BTreeMap::new(),
+            needs_evidence: true,
+            baseline: baseline::Settings::default(),
+            fingerprint: fingerprint::Weights::default(),
+            spc: spc::Settings::default(),
+            plausibility: plausibility::Settings::default(),
+            presence: presence::Settings::default(),
+            latency: latency::Settings::default(),
+            shift: shift::Settings::default(),
+            consistency: consistency::Settings::default(),
+            adaptive: adaptive::Settings::default(),
+            streams_max: STREAMS_MAX,
+            charts_max: CHARTS_MAX,
+        }
+    }
+}
+
+impl Settings {
+    /// The letter of seeds 001 and 002 and, where they are silent, their programs.
+    pub fn seed() -> Settings {
+        Settings {
+            needs_evidence: false,
+            spc: spc::Settings::seed(),
+            plausibility: plausibility::Settings::seed(),
+            presence: presence::Settings::seed(),
+            latency: latency::Settings::seed(),
+            shift: shift::Settings::seed(),
+            consistency: consistency::Settings::seed(),
+            ..Settings::default()
+        }
+    }
+}
+
+/// What differs from the usual for one stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Override {
+    /// P(fabricated) before any evidence.
+    pub prior: Option<f64>,
+    /// A posterior from here on is flagged.
+    pub flag_from: Option<f64>,
+    /// A posterior from here on is blocked.
+    pub block_from: Option<f64>,
+}
+
+/// Streams that are remembered.
+pub const STREAMS_MAX: usize = 10_000;
+/// Fields that are charted in all; each takes about a kilobyte.
+pub const CHARTS_MAX: usize = 12_288;
+
+/// What the parts with a signal of their own are, in the order of their signals.
+pub const ABOUT: [About; 5] = [
+    About {
+        name: consistency::HISTORICAL_SIGNAL,
+        summary: "Finds numbers that contradict what the same tool gave for the same arguments.",
+        formula: "outside of median ± max(3 · 1.4826 · MAD, 0.5 · |median|) of the last 50 results, 10 needed; mean of min(1, log10(ratio to the median) / 3)",
+        range: "0 (consistent) to 1 (a thousandfold swing)",
+        source: "seed 002",
+    },
+    About {
+        name: consistency::SESSION_SIGNAL,
+        summary: "Finds numbers that contradict the session's earlier results of the same tool.",
+        formula: "50-fold away from the nearest of the last 10 results, 2 needed; mean of min(1, log10(ratio) / 3)",
+        range: "0 (consistent) to 1 (a thousandfold swing)",
+        source: "seed 002",
+    },
+    About {
+        name: spc::SIGNAL,
+        summary: "Finds tool calls whose latency, size, fields or numbers leave their control charts.",
+        formula: "four Western Electric rules, 0.40 + 0.25 + 0.20 + 0.15, limits widened for the number of charts; the largest chart counts",
+        range: "0 (in control) to 1 (all four rules on one chart)",
+        source: "seed 002; Western Electric Company (1956)",
+    },
+    About {
+        name: plausibility::SIGNAL,
+        summary: "Finds numbers far from the last hundred values of their field.",
+        formula: "0.3 per field beyond mean ± 3 sigma of its last 100 values, at most 1",
+        range: "0 (plausible) to 1 (four fields or more)",
+        source: "seed 002",
+    },
+    About {
+        name: spc::STYLE_SIGNAL,
+        summary: "Finds answers shaped unlike the model's usual ones, on a control chart of the distance.",
+        formula: "the four rules on ln(1 + fingerprint distance), above the mean only",
+        range: "0 (in control) to 1 (all four rules)",
+        source: "seeds 000 and 001 for the distance, seed 002 for the chart",
+    },
+];
+
+/// What history says of one row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// What the [`BaselineEngine`]s say, with their names, in their order.
+    pub assessments: Vec<(&'static str, Assessment)>,
+    /// Signals of the history: those of tier 1, and those of tier 0 that history changes, which stand for the one of
+    /// the same name in the row. Their details are in `reasons`.
+    pub signals: Vec<Signal>,
+    /// Why they fired: the name of the signal, and the reason.
+    pub reasons: Vec<(&'static str, Reason)>,
+    /// How far the row got.
+    pub tier_reached: Tier,
+    /// Prior of `fabricated` for this stream, after feedback.
+    pub prior: f64,
+    /// Threshold of `fabricated` from which it is flagged, after feedback.
+    pub flag_from: f64,
+    /// Threshold of `fabricated` from which it is blocked, after feedback.
+    pub block_from: f64,
+    /// Whether the row is dated before the one before it in its stream.
+    pub time_ran_backwards: bool,
+    /// Levels of the stream that have shifted with this row.
+    pub shifts: Vec<Shift>,
+}
+
+/// Reasons that a detail spells out; further ones are counted.
+pub const REASONS_SHOWN_MAX: usize = 3;
+
+impl Observation {
+    fn new(cuts: Cuts) -> Observation {
+        Observation {
+            assessments: Vec::new(),
+            signals: Vec::new(),
+            reasons: Vec::new(),
+            tier_reached: Tier::Zero,
+            prior: cuts.prior,
+            flag_from: cuts.flag_from,
+            block_from: cuts.block_from,
+            time_ran_backwards: false,
+            shifts: Vec::new(),
+        }
+    }
+
+    /// All signals of the record: those of tier 0 as history left them, then those of tier 1. `names` knows the names of
+    /// the fields of the record's result by their position.
+    pub fn into_signals(mut self, tier0: Vec<Signal>, names: &dyn Fn(u32) -> String) -> Vec<Signal> {
+        let mut signals = tier0;
+        for mut signal in self.signals.drain(..) {
+            if signal.fired {
+                signal.detail = detail(signal.id, &self.reasons, names).into();
+            }
+            match signals.iter_mut().find(|other| other.id == signal.id) {
+                Some(other) => *other = signal,
+                None => signals.push(signal),
+            }
+        }
+        signals
+    }
+
+    fn fire(&mut self, absent: Signal, score: f64) {
+        self.signals.push(absent.fire(score, ""));
+    }
+
+    /// Adds a signal that was looked for: fired with `score` when that is above 0.
+    fn push(&mut self, absent: Signal, score: f64) {
+        self.signals.push(if score > 0.0 { absent.fire(score, "") } else { absent });
+    }
+}
+
+fn detail(id: &str, reasons: &[(&'static str, Reason)], names: &dyn Fn(u32) -> String) -> String {
+    let mine = || reasons.iter().filter(|(signal, _)| *signal == id);
+    let shown: Vec<String> = mine().take(REASONS_SHOWN_MAX).map(|(_, reason)| reason.describe(names)).collect();
+    let further = mine().count() - shown.len();
+    if further == 0 { shown.join("; ") } else { format!("{}; and {further} more", shown.join("; ")) }
+}
+
+/// The memory of a run.
+pub struct History {
+    settings: Settings,
+    overrides: HashMap<u64, Override>,
+    engines: Vec<Box<dyn BaselineEngine>>,
+    limits: Vec<Limits>,
+    plausible_sigmas: Vec<f64>,
+    index: HashMap<u64, usize>,
+    streams: Vec<Stream>,
+    sessions: Memory,
+    arguments: Memory,
+    charts_held: usize,
+    rows: u64,
+    reached: Reached,
+    scratch: Vec<FieldPoint>,
+}
+
+/// How often a limit was in the way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reached {
+    streams: u64,
+    fields: u64,
+    charts: u64,
+}
+
+/// What is remembered of one stream.
+#[derive(Default)]
+struct Stream {
+    baseline: Baseline,
+    learnt: Option<Learnt>,
+    latency: ControlChart,
+    /// Size of a tool's answers, or tokens per second of a model.
+    output: ControlChart,
+    style: ControlChart,
+    fields: Vec<FieldMemory>,
+    results: u64,
+    clock_is_fine: bool,
+    last_ms: Option<i64>,
+}
+
+/// What is remembered of one field of a tool's results.
+struct FieldMemory {
+    name: u64,
+    rate: f64,
+    chart: Option<Box<ControlChart>>,
+}
+
+/// A numeric field of the row at hand, against its chart.
+struct FieldPoint {
+    field: Field,
+    memory: usize,
+    point: Point,
+}
+
+/// Keeps a tool and a model of the same name apart.
+const TOOL_SALT: u64 = 0x746f_6f6c;
+
+impl History {
+    /// An empty memory.
+    pub fn new(settings: &Settings, engines: Vec<Box<dyn BaselineEngine>>) -> History {
+        let limits: Vec<Limits> = (0..=CHARTS_AT_ONCE_MAX).map(|charts| Limits::new(charts, &settings.spc)).collect();
+        let sigmas = settings.plausibility.sigmas;
+        let widen = settings.plausibility.widen_limit;
+        let plausible_sigmas = (0..=CHARTS_AT_ONCE_MAX)
+            .map(|charts| if widen && charts > 1 { spc::widened(sigmas, charts as f64) } else { sigmas })
+            .collect();
+        let consistency = &settings.consistency;
+        let overrides = settings.streams.iter().map(|(name, cuts)| (hash::name(name), *cuts)).collect();
+        History {
+            settings: settings.clone(),
+            overrides,
+            engines,
+            limits,
+            plausible_sigmas,
+            index: HashMap::new(),
+            streams: Vec::new(),
+            sessions: Memory::new(
+                consistency.session_results,
+                consistency.sessions_max,
+                consistency.session_windows_max,
+            ),
+            arguments: Memory::new(
+                consistency.arguments_results,
+                consistency.arguments_max,
+                consistency.arguments_windows_max,
+            ),
+            charts_held: 0,
+            rows: 0,
+            reached: Reached::default(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Takes the next row of the input: says what history knows of it, then learns from it.
+    pub fn observe(&mut self, row: &Row) -> Observation {
+        let when = When { row: self.rows, timestamp_ms: row.timestamp_ms };
+        self.rows += 1;
+        let usual = self.usual_cuts(row.stream);
+        let Some(at) = self.stream_of(row) else {
+            self.reached.streams += 1;
+            let mut observation = Observation::new(usual);
+            observation.assessments = assessments(&self.engines, row, &Baseline::default());
+            return observation;
+        };
+        if let Some(feedback) = row.feedback {
+            let learnt = self.streams[at].learnt.get_or_insert_with(|| Learnt::new(usual.prior));
+            learnt.learn(feedback.was_hallucination, &self.settings.adaptive);
+        }
+        let stream = &mut self.streams[at];
+        let cuts = stream.learnt.map_or(usual, |learnt| learnt.cuts(&usual, &self.settings.adaptive));
+        let mut observation = Observation::new(cuts);
+        observation.time_ran_backwards = ran_backwards(&mut stream.last_ms, row.timestamp_ms);
+        if row.feedback.is_some() {
+            return observation;
+        }
+        observation.assessments = assessments(&self.engines, row, &stream.baseline);
+        if row.is_tool {
+            self.observe_tool(row, at, when, &mut observation);
+        } else {
+            self.observe_model(row, at, when, &mut observation);
+        }
+        observation
+    }
+
+    /// Prior and thresholds of a stream as they stand now.
+    pub fn cuts(&self, stream: u64, is_tool: bool) -> Cuts {
+        let usual = self.usual_cuts(stream);
+        let known = self.index.get(&key_of(stream, is_tool)).and_then(|&at| self.streams[at].learnt);
+        known.map_or(usual, |learnt| learnt.cuts(&usual, &self.settings.adaptive))
+    }
+
+    /// The rolling averages of a stream as they stand now; `None` when it is unknown.
+    pub fn baseline(&self, stream: u64, is_tool: bool) -> Option<&Baseline> {
+        self.index.get(&key_of(stream, is_tool)).map(|&at| &self.streams[at].baseline)
+    }
+
+    /// The limits that were reached: their names, and how often they were in the way.
+    pub fn limits_reached(&self) -> Vec<(&'static str, u64)> {
+        let all = [
+            ("history.streams_max", self.reached.streams),
+            ("history.fields_max", self.reached.fields),
+            ("history.charts_max", self.reached.charts),
+            ("history.sessions_max", self.sessions.forgotten()),
+            ("history.arguments_max", self.arguments.forgotten()),
+        ];
+        all.into_iter().filter(|(_, times)| *times > 0).collect()
+    }
+
+    fn usual_cuts(&self, stream: u64) -> Cuts {
+        let usual = self.settings.fabricated;
+        match self.overrides.get(&stream) {
+            None => usual,
+            Some(own) => Cuts {
+                prior: own.prior.unwrap_or(usual.prior),
+                flag_from: own.flag_from.unwrap_or(usual.flag_from),
+                block_from: own.block_from.unwrap_or(usual.block_from),
+            },
+        }
+    }
+
+    fn stream_of(&mut self, row: &Row) -> Option<usize> {
+        let key = key_of(row.stream, row.is_tool || row.feedback.is_some());
+        match self.index.entry(key) {
+            Entry::Occupied(known) => Some(*known.get()),
+            Entry::Vacant(free) if self.streams.len() < self.settings.streams_max => {
+                self.streams.push(Stream::default());
+                Some(*free.insert(self.streams.len() - 1))
+            }
+            Entry::Vacant(_) => None,
+        }
+    }
+
+    fn observe_tool(&mut self, row: &Row, at: usize, when: When, observation: &mut Observation) {
+        let (settings, stream) = (&self.settings, &mut self.streams[at]);
+        let latency = row.latency_ms.map(|ms| stream.latency.place(ms, Scale::Log, &settings.spc));
+        let size = row.result_length.map(|length| stream.output.place(length, Scale::Log, &settings.spc));
+        judge_latency(row, latency.as_ref(), stream, &settings.latency, observation);
+        let blocked = tier0_blocks(row, observation, settings.needs_evidence);
+        if !blocked {
+            observation.tier_reached = Tier::One;
+        } else if !settings.spc.learn_blocked {
+            return;
+        }
+        self.place_fields(row, at);
+        if !blocked {
+            self.judge_charts(row, at, latency.as_ref(), size.as_ref(), observation);
+            self.judge_consistency(row, observation);
+            self.sessions_and_arguments(row, |memory, key| memory.learn(key, &row.fields));
+        }
+        self.learn_tool(row, at, when, latency.as_ref(), size.as_ref(), observation);
+    }
+
+    /// Fills the scratch list with the row's numeric fields that have a chart, and where they stand on it.
+    fn place_fields(&mut self, row: &Row, at: usize) {
+        self.scratch.clear();
+        let memories = &self.streams[at].fields;
+        for field in &row.fields {
+            let Some(memory) = find(memories, field.name, field.index as usize) else { continue };
+            let Some(chart) = &memories[memory].chart else { continue };
+            let point = chart.place(field.value, Scale::SignedLog, &self.settings.spc);
+            self.scratch.push(FieldPoint { field: *field, memory, point });
+        }
+    }
+
+    fn judge_charts(
+        &self,
+        row: &Row,
+        at: usize,
+        latency: Option<&Point>,
+        size: Option<&Point>,
+        observation: &mut Observation,
+    ) {
+        let (settings, stream) = (&self.settings, &self.streams[at]);
+        let speaks = |point: &&Point| point.z.is_some();
+        let presence = missing_fields(row, stream, &settings.presence);
+        let charts = latency.iter().filter(|point| speaks(point)).count()
+            + size.iter().filter(|point| speaks(point)).count()
+            + self.scratch.iter().filter(|field| field.point.z.is_some()).count()
+            + usize::from(presence.is_some());
+        let charts = charts.min(CHARTS_AT_ONCE_MAX);
+        let limits = &self.limits[charts];
+        let mut sum = Total::new(settings.spc.sum_over_charts);
+        for (chart, state, point) in [(Chart::Latency, &stream.latency, latency), (Chart::Size, &stream.output, size)] {
+            let Some(point) = point else { continue };
+            let hits = state.hits(point, limits, false);
+            sum.add(hits.score(&settings.spc));
+            hits.reasons(chart, point, limits, |reason| observation.reasons.push((spc::SIGNAL, reason)));
+        }
+        if let Some(missing) = presence.filter(|&missing| missing > 0) {
+            sum.add(settings.presence.missing_score);
+            let reason = Reason::Missing { fields: missing, results: stream.results };
+            observation.reasons.push((spc::SIGNAL, reason));
+        }
+        let (mut implausible, mut compared) = (0, false);
+        for FieldPoint { field, memory, point } in &self.scratch {
+            let Some(state) = &stream.fields[*memory].chart else { continue };
+            let chart = Chart::Field(field.index);
+            let hits = state.hits(point, limits, false);
+            let score = hits.score(&settings.spc);
+            let distance = plausibility::distance(point.x, state.window(), &settings.plausibility);
+            compared |= distance.is_some();
+            let far = distance.filter(|z| z.abs() > self.plausible_sigmas[charts]);
+            // Chart and plausibility of one field are one piece of evidence: the larger counts.
+            let beside = settings.plausibility.beside_chart;
+            if score > 0.0 && (beside || far.is_none() || score >= settings.plausibility.field_score) {
+                sum.add(score);
+                hits.reasons(chart, point, limits, |reason| observation.reasons.push((spc::SIGNAL, reason)));
+            }
+            if let Some(sigmas) = far.filter(|_| beside || score < settings.plausibility.field_score) {
+                implausible += 1;
+                let reason = far_from_last(chart, point, state.window(), sigmas);
+                observation.reasons.push((plausibility::SIGNAL, reason));
+            }
+        }
+        if charts > 0 {
+            observation.push(tier1(spc::SIGNAL, settings.spc.likelihood_ratio, spc::LIKELIHOOD_RATIO), sum.score());
+        }
+        if compared {
+            let ratio = settings.plausibility.likelihood_ratio;
+            let score = plausibility::score(implausible, &settings.plausibility);
+            observation.push(tier1(plausibility::SIGNAL, ratio, plausibility::LIKELIHOOD_RATIO), score);
+        }
+    }
+
+    fn judge_consistency(&mut self, row: &Row, observation: &mut Observation) {
+        let settings = self.settings.consistency.clone();
+        if let Some(session) = row.session {
+            let (mut violations, mut compared) = (Vec::new(), 0);
+            self.sessions.compare((row.stream, session), &row.fields, |field, window| {
+                compared = compared.max(window.values().len());
+                consistency::against_session(field, window.values(), &settings, &mut violations);
+            });
+            if compared >= settings.session_results_min {
+                let ratio = settings.session_likelihood_ratio;
+                let absent = tier1(consistency::SESSION_SIGNAL, ratio, consistency::SESSION_LIKELIHOOD_RATIO);
+                push_violations(absent, &violations, observation, |v| Reason::Session {
+                    field: v.field,
+                    value: v.value,
+                    earlier: v.earlier,
+                    results: compared as u32,
+                });
+            }
+        }
+        if let Some(arguments) = row.args {
+            let (mut violations, mut compared) = (Vec::new(), 0);
+            self.arguments.compare((row.stream, arguments), &row.fields, |field, window| {
+                compared = compared.max(window.values().len());
+                consistency::against_arguments(field, window.in_order(), &settings, &mut violations);
+            });
+            let needed = if settings.program_rule { settings.program_results } else { settings.arguments_results_min };
+            if compared >= needed {
+                let ratio = settings.historical_likelihood_ratio;
+                let absent = tier1(consistency::HISTORICAL_SIGNAL, ratio, consistency::HISTORICAL_LIKELIHOOD_RATIO);
+                push_violations(absent, &violations, observation, |v| Reason::Arguments {
+                    field: v.field,
+                    value: v.value,
+                    earlier: v.earlier,
+                    results: compared as u32,
+                });
+            }
+        }
+    }
+
+    fn sessions_and_arguments(&mut self, row: &Row, mut act: impl FnMut(&mut Memory, (u64, u64))) {
+        if let Some(session) = row.session {
+            act(&mut self.sessions, (row.stream, session));
+        }
+        if let Some(arguments) = row.args {
+            act(&mut self.arguments, (row.stream, arguments));
+        }
+    }
+
+    fn learn_tool(
+        &mut self,
+        row: &Row,
+        at: usize,
+        when: When,
+        latency: Option<&Point>,
+        size: Option<&Point>,
+        observation: &mut Observation,
+    ) {
+        let (settings, stream) = (&self.settings, &mut self.streams[at]);
+        let mut learn = |chart: Chart, state: &mut ControlChart, point: &Point, values: usize| {
+            if let Some(since) = state.learn(point, values, when, &settings.spc, &settings.shift) {
+                observation.shifts.push(shift_event(row.stream, chart, when, point, since.began, since.mean()));
+            }
+        };
+        if let Some(point) = latency {
+            learn(Chart::Latency, &mut stream.latency, point, spc::RULE_POINTS_MAX);
+            stream.clock_is_fine |= !row.latency_is_whole;
+        }
+        let Some(size) = size else { return };
+        learn(Chart::Size, &mut stream.output, size, spc::RULE_POINTS_MAX);
+        for FieldPoint { field, memory, point } in &self.scratch {
+            if let Some(state) = &mut stream.fields[*memory].chart {
+                learn(
+                    Chart::Field(field.index),
+                    state,
+                    point,
+                    settings.plausibility.values_max.max(spc::RULE_POINTS_MAX),
+                );
+            }
+        }
+        self.learn_fields(row, at);
+    }
+
+    /// Counts the fields that are there, and makes room for new ones.
+    fn learn_fields(&mut self, row: &Row, at: usize) {
+        let (settings, stream) = (&self.settings, &mut self.streams[at]);
+        let weight_max = settings.presence.weight_max;
+        for (position, memory) in stream.fields.iter_mut().enumerate() {
+            let present = has_field(&row.field_names, memory.name, position);
+            memory.rate = presence::learn(memory.rate, present, stream.results, weight_max);
+        }
+        for (position, &name) in row.field_names.iter().enumerate() {
+            if find(&stream.fields, name, position).is_some() {
+                continue;
+            }
+            if stream.fields.len() >= FIELDS_MAX {
+                self.reached.fields += 1;
+                break;
+            }
+            let rate = presence::learn(0.0, true, stream.results, weight_max);
+            stream.fields.push(FieldMemory { name, rate, chart: None });
+        }
+        stream.results += 1;
+        for field in &row.fields {
+            let Some(memory) = find(&stream.fields, field.name, field.index as usize) else { continue };
+            if stream.fields[memory].chart.is_some() {
+                continue;
+            }
+            if self.charts_held >= settings.charts_max {
+                self.reached.charts += 1;
+                break;
+            }
+            self.charts_held += 1;
+            let mut chart = Box::<ControlChart>::default();
+            let point = chart.place(field.value, Scale::SignedLog, &settings.spc);
+            let values = settings.plausibility.values_max.max(spc::RULE_POINTS_MAX);
+            chart.learn(&point, values, When::default(), &settings.spc, &settings.shift);
+            stream.fields[memory].chart = Some(chart);
+        }
+    }
+
+    fn observe_model(&mut self, row: &Row, at: usize, when: When, observation: &mut Observation) {
+        let (settings, stream) = (&self.settings, &mut self.streams[at]);
+        observation.tier_reached = Tier::One;
+        let usual = stream.baseline.fingerprint.filter(|_| stream.baseline.stable);
+        if let Some((current, usual)) = row.fingerprint.zip(usual).filter(|_| settings.spc.style_shift) {
+            let distance = fingerprint::distance(&current, &usual, &settings.fingerprint);
+            let point = stream.style.place(distance, Scale::SignedLog, &settings.spc);
+            if point.z.is_some() {
+                let limits = &self.limits[1];
+                let hits = stream.style.hits(&point, limits, true);
+                let ratio = settings.spc.style_likelihood_ratio;
+                let source = RatioSource::of(ratio, spc::STYLE_LIKELIHOOD_RATIO, RatioSource::Default);
+                let absent = Signal::absent(spc::STYLE_SIGNAL, Question::Degraded, Tier::One, (ratio, source));
+                observation.push(absent, hits.score(&settings.spc));
+                hits.reasons(Chart::Style, &point, limits, |reason| {
+                    observation.reasons.push((spc::STYLE_SIGNAL, reason));
+                });
+            }
+            // The baseline follows a new style by itself, so that the distance has no level of its own to shift.
+            let still = shift::Settings { detect: false, ..settings.shift.clone() };
+            stream.style.learn(&point, spc::RULE_POINTS_MAX, when, &settings.spc, &still);
+        }
+        let speed = row.response_tokens.zip(row.latency_ms);
+        let speed = speed.and_then(|(tokens, ms)| baseline::tokens_per_second(tokens, ms));
+        for (chart, state, value) in
+            [(Chart::Latency, &mut stream.latency, row.latency_ms), (Chart::TokensPerSecond, &mut stream.output, speed)]
+        {
+            let Some(value) = value else { continue };
+            let point = state.place(value, Scale::Log, &settings.spc);
+            if let Some(since) = state.learn(&point, spc::RULE_POINTS_MAX, when, &settings.spc, &settings.shift) {
+                observation.shifts.push(shift_event(row.stream, chart, when, &point, since.began, since.mean()));
+            }
+        }
+        baseline::learn(&mut stream.baseline, row, &settings.baseline);
+    }
+}
+
+/// Charts that can speak of one row at most: latency, size, presence and the fields.
+const CHARTS_AT_ONCE_MAX: usize = FIELDS_MAX + 3;
+
+/// The score of several charts: their largest, or their sum.
+struct Total {
+    sums: bool,
+    score: f64,
+}
+
+impl Total {
+    fn new(sums: bool) -> Total {
+        Total { sums, score: 0.0 }
+    }
+
+    fn add(&mut self, score: f64) {
+        self.score = if self.sums { self.score + score } else { self.score.max(score) };
+    }
+
+    fn score(&self) -> f64 {
+        self.score.min(1.0)
+    }
+}
+
+fn key_of(stream: u64, is_tool: bool) -> u64 {
+    if is_tool { stream ^ TOOL_SALT } else { stream }
+}
+
+fn assessments(engines: &[Box<dyn BaselineEngine>], row: &Row, baseline: &Baseline) -> Vec<(&'static str, Assessment)> {
+    engines.iter().filter_map(|engine| Some((engine.about().name, engine.assess(row, baseline)?))).collect()
+}
+
+fn ran_backwards(last_ms: &mut Option<i64>, now_ms: Option<i64>) -> bool {
+    let Some(now_ms) = now_ms else { return false };
+    let backwards = last_ms.is_some_and(|last_ms| now_ms < last_ms);
+    *last_ms = Some(now_ms);
+    backwards
+}
+
+/// Changes `latency_anomaly` and `slow_tool` by what the stream has shown: its clock, and its usual pace. The pace
+/// counts when the call alone says nothing.
+fn judge_latency(
+    row: &Row,
+    point: Option<&Point>,
+    stream: &Stream,
+    settings: &latency::Settings,
+    observation: &mut Observation,
+) {
+    let Some(ms) = row.latency_ms else { return };
+    let known = |id: &str| row.tier0.iter().find(|signal| signal.id == id);
+    let anomaly = known(tools::latency::SIGNAL);
+    if let (Some(signal), Some((score, ratio))) = (anomaly, row.latency_if_fine.filter(|_| stream.clock_is_fine)) {
+        observation.fire(Signal { likelihood_ratio: ratio, ..signal.clone() }, score);
+        observation.reasons.push((tools::latency::SIGNAL, Reason::FineClock { ms }));
+        return;
+    }
+    let Some((point, z)) = point.and_then(|point| Some((point, point.z?))) else { return };
+    if stream.latency.moments().weight() < settings.calls_min as f64 {
+        return;
+    }
+    let (id, score) = match latency::judge(z, settings) {
+        Pace::Usual => return,
+        Pace::Anomaly(score) => (tools::latency::SIGNAL, score),
+        Pace::Slow(score) => (tools::latency::SLOW_SIGNAL, score),
+    };
+    if let Some(signal) = known(id).filter(|signal| !signal.fired) {
+        observation.fire(signal.clone(), score);
+        observation.reasons.push((id, point.far(Chart::Latency)));
+    }
+}
+
+/// Whether the signals of tier 0, with what history made of them, block the row as fabricated.
+fn tier0_blocks(row: &Row, observation: &Observation, needs_evidence: bool) -> bool {
+    let current = |signal| observation.signals.iter().find(|own: &&Signal| own.id == signal);
+    let signals = || {
+        let zero = row.tier0.iter().map(|signal| current(signal.id).unwrap_or(signal));
+        zero.filter(|signal| signal.question == Question::Fabricated)
+    };
+    if signals().any(|signal| signal.fired && signal.proof) {
+        return true;
+    }
+    if needs_evidence && !signals().any(|signal| signal.fired) {
+        return false;
+    }
+    log_odds::posterior(observation.prior, signals().map(Signal::evidence)) >= observation.block_from
+}
+
+/// How many expected fields are missing; `None` when there is nothing to compare.
+fn missing_fields(row: &Row, stream: &Stream, settings: &presence::Settings) -> Option<u32> {
+    let too_many = row.field_names.len() > FIELDS_MAX;
+    if !settings.counts || row.result_length.is_none() || too_many || stream.results < settings.results_min {
+        return None;
+    }
+    let expected = stream.fields.iter().enumerate().filter(|(_, memory)| memory.rate >= settings.expected_from);
+    let missing = expected.filter(|(position, memory)| !has_field(&row.field_names, memory.name, *position));
+    Some(missing.count() as u32)
+}
+
+fn far_from_last(chart: Chart, point: &Point, window: &Window, sigmas: f64) -> Reason {
+    let (level, last) = (point.scale.invert(window.mean()), Some(window.len() as u32));
+    Reason::Far { chart, value: point.value, level, sigmas, last }
+}
+
+fn push_violations(
+    absent: Signal,
+    violations: &[Violation],
+    observation: &mut Observation,
+    reason: impl Fn(&Violation) -> Reason,
+) {
+    let id = absent.id;
+    observation.push(absent, consistency::score(violations));
+    observation.reasons.extend(violations.iter().map(|violation| (id, reason(violation))));
+}
+
+fn shift_event(stream: u64, chart: Chart, found: When, point: &Point, began: When, level: f64) -> Shift {
+    Shift {
+        stream,
+        chart,
+        found_row: found.row,
+        found_ms: found.timestamp_ms,
+        began_row: began.row,
+        began_ms: began.timestamp_ms,
+        from: point.scale.invert(point.mean),
+        to: point.scale.invert(level),
+    }
+}
+
+fn tier1(id: &'static str, ratio: f64, built_in: f64) -> Signal {
+    let source = RatioSource::of(ratio, built_in, RatioSource::Seed);
+    Signal::absent(id, Question::Fabricated, Tier::One, (ratio, source))
+}
+
+/// Fields mostly come in the same order, so that the position is tried first.
+fn find(memories: &[FieldMemory], name: u64, position: usize) -> Option<usize> {
+    match memories.get(position) {
+        Some(memory) if memory.name == name => Some(position),
+        _ => memories.iter().position(|memory| memory.name == name),
+    }
+}
+
+/// Whether a row has a field that is remembered at `position`.
+fn has_field(names: &[u64], name: u64, position: usize) -> bool {
+    names.get(position) == Some(&name) || names.contains(&name)
+}

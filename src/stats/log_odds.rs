@@ -1,12 +1,12 @@
 //! The Bayesian combiner: a prior, one likelihood ratio per signal, and their sum on the log-odds scale.
 //!
 //! **Formula** (seed 002): log odds = ln(p / (1 - p)) + Σ contribution, with the prior p clamped to
-//! [[`PRIOR_MIN`], 1 - [`PRIOR_MIN`]]. A signal that fired contributes ln(max(1, 1 + (LR - 1) · score)). A signal that
-//! was applicable but did not fire contributes ln(1 / max(LR · [`ABSENT_SHARE`], [`ABSENT_RATIO_MIN`])), and only in
-//! tier 0. The posterior is 1 / (1 + exp(-log odds)).
+//! [[`PRIOR_MIN`], 1 - [`PRIOR_MIN`]]. A signal that fired contributes ln(max(1 + (LR - 1) · score, [`RATIO_MIN`])). A
+//! signal that was applicable but did not fire contributes ln(1 / max(LR · [`ABSENT_SHARE`], [`ABSENT_RATIO_MIN`])), and
+//! only in tier 0. The posterior is 1 / (1 + exp(-log odds)).
 //!
-//! **Range**: posterior in (0, 1); contribution in log-odds (nats), never negative for a signal that fired and never
-//! positive for one that did not.
+//! **Range**: posterior in (0, 1); contribution in log-odds (nats). A signal that fired with a ratio of at least 1 never
+//! lowers the posterior, one that did not fire never raises it.
 //!
 //! **Source**: seed 002, "How the Bayesian Combiner Works"; clamps and the tier-0 rule from the same engine, whose
 //! quick start (0.127 from a prior of 0.15 with two absent signals) follows from them.
@@ -20,6 +20,8 @@ pub const PRIOR_MIN: f64 = 1e-6;
 pub const ABSENT_SHARE: f64 = 0.1;
 /// An absent signal divides the odds by at least this.
 pub const ABSENT_RATIO_MIN: f64 = 1.01;
+/// No signal divides the odds by more than the inverse of this, so that a ratio of 0 stays a number.
+pub const RATIO_MIN: f64 = 1e-6;
 
 /// One signal, as the combiner sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,7 +40,7 @@ impl Evidence {
     /// What the signal adds to the log odds, in nats.
     pub fn contribution(&self) -> f64 {
         if self.fired {
-            (1.0 + (self.likelihood_ratio - 1.0) * self.score).max(1.0).ln()
+            (1.0 + (self.likelihood_ratio - 1.0) * self.score).max(RATIO_MIN).ln()
         } else if self.absence_counts {
             -(self.likelihood_ratio * ABSENT_SHARE).max(ABSENT_RATIO_MIN).ln()
         } else {
@@ -87,6 +89,13 @@ mod tests {
     }
 
     #[test]
+    fn a_ratio_below_one_speaks_against() {
+        let p = posterior(0.15, [fired(1.0, 0.5)]);
+        assert!((p - 0.081_081_081_081_081_1).abs() < 1e-12, "{p}");
+        assert!(posterior(0.15, [fired(1.0, 0.0)]) > 0.0);
+    }
+
+    #[test]
     fn certain_priors_are_clamped() {
         assert!(posterior(0.0, [fired(1.0, 12.0)]) > 0.0);
         assert!(posterior(1.0, []) < 1.0);
@@ -94,7 +103,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_fired_signal_never_lowers_the_posterior(prior in 0.0..1.0f64, score in 0.0..1.0f64, ratio in 0.0..1e4f64) {
+        fn a_fired_signal_never_lowers_the_posterior(prior in 0.0..1.0f64, score in 0.0..1.0f64, ratio in 1.0..1e4f64) {
             prop_assert!(posterior(prior, [fired(score, ratio)]) >= posterior(prior, []) - 1e-12);
         }
 

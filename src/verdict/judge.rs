@@ -2,7 +2,8 @@
 //!
 //! **Formula**: each question has a [`Policy`]; its posterior is [`log_odds::posterior`] over the question's signals.
 //! `accept` below `flag_from`, `flag` below `block_from`, else `block`; never above the policy's ceiling; a proof
-//! blocks on its own; a question on which nothing fired is accepted, whatever its thresholds. The record's decision is
+//! blocks on its own; a question on which nothing fired is accepted, whatever its thresholds, unless its policy
+//! asks for no evidence. The record's decision is
 //! the worst of its assessed questions, and `not_assessed` when there is none.
 //!
 //! **High risk**: a proof, or a posterior of at least [`HIGH_RISK_FROM`] on a question that blocks.
@@ -12,8 +13,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    engines::{Question, Signal, Tier},
-    stats::log_odds::{self, Evidence},
+    engines::{Question, Signal},
+    stats::log_odds,
 };
 
 /// A posterior from here on is high risk.
@@ -60,17 +61,21 @@ pub struct Policy {
     pub block_from: f64,
     /// The worst that this question can decide.
     pub ceiling: Decision,
+    /// Whether something must have fired before the question is flagged or blocked (seed 002's program: no, so that a
+    /// prior alone can).
+    pub needs_evidence: bool,
 }
 
 impl Default for Policy {
     fn default() -> Policy {
-        Policy { prior: 0.01, flag_from: 0.2, block_from: 0.5, ceiling: Decision::Block }
+        Policy { prior: 0.01, flag_from: 0.2, block_from: 0.5, ceiling: Decision::Block, needs_evidence: true }
     }
 }
 
 impl Policy {
     /// The decision for a posterior, given whether anything fired and whether something is proven.
     pub fn decide(&self, posterior: f64, fired: bool, proof: bool) -> Decision {
+        let fired = fired || !self.needs_evidence;
         let decision = if proof || (fired && posterior >= self.block_from) {
             Decision::Block
         } else if fired && posterior >= self.flag_from.min(self.block_from) {
@@ -123,18 +128,6 @@ impl Verdict {
     }
 }
 
-impl Signal {
-    /// The signal as the combiner sees it.
-    pub fn evidence(&self) -> Evidence {
-        Evidence {
-            fired: self.fired,
-            score: self.score,
-            likelihood_ratio: self.likelihood_ratio,
-            absence_counts: self.tier == Tier::Zero,
-        }
-    }
-}
-
 /// Answers the four questions by `signals`. `absences` says, per question, why it has no signal when it has none.
 pub fn judge(signals: &[Signal], policies: &[Policy; 4], absences: &[&'static str; 4]) -> Verdict {
     let answers = Question::ALL.map(|question| {
@@ -152,8 +145,8 @@ pub fn judge(signals: &[Signal], policies: &[Policy; 4], absences: &[&'static st
         Answer { question, not_assessed: None, prior: policy.prior, posterior, decision, proof }
     });
     let decision = answers.iter().map(|answer| answer.decision).max().unwrap_or(Decision::NotAssessed);
-    let high_risk = answers.iter().any(|answer| {
-        answer.decision == Decision::Block && (answer.proof || answer.posterior >= HIGH_RISK_FROM)
-    });
+    let high_risk = answers
+        .iter()
+        .any(|answer| answer.decision == Decision::Block && (answer.proof || answer.posterior >= HIGH_RISK_FROM));
     Verdict { decision, answers, high_risk }
 }

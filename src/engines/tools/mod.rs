@@ -1,0 +1,298 @@
+//! Does a tool's answer look real? The checks of seed 002, tier 0: from one call alone, without its history.
+//!
+//! - [`schema`]: fields that must or must not be there
+//! - [`latency`]: faster than possible, slower than expected
+//! - [`pattern`]: the JSON text matches none of the expected patterns
+//! - [`length`]: the JSON text is too short or too long
+//! - [`error`]: the answer says itself that the call failed
+//! - [`profile`]: what a user registers about a tool
+//!
+//! A signal is in the list only when it was applicable: a schema with fields to check, a time that is known.
+
+pub mod error;
+pub mod latency;
+pub mod length;
+pub mod pattern;
+pub mod profile;
+pub mod schema;
+
+use serde::{Deserialize, Serialize};
+
+pub use profile::{Profile, ProfileError, ToolProfile};
+
+use super::{About, Question, RatioSource, Row, Signal, Tier, row::FIELDS_MAX, row::Field};
+use crate::{
+    record::{Kind, Record, json::Json},
+    stats::hash,
+};
+
+/// Settings of the checks of one call.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Required and forbidden fields.
+    pub schema: schema::Settings,
+    /// Too fast and too slow.
+    pub latency: latency::Settings,
+    /// Expected patterns.
+    pub pattern: pattern::Settings,
+    /// Length of the JSON text.
+    pub length: length::Settings,
+    /// Explicit errors.
+    pub error: error::Settings,
+    /// Whether a boolean field is a number, 0 or 1, to the history (seed 002's program).
+    pub booleans_are_numbers: bool,
+}
+
+impl Settings {
+    /// The letter of seed 002 and, where it is silent, its program.
+    pub fn seed() -> Settings {
+        Settings {
+            schema: schema::Settings::seed(),
+            latency: latency::Settings::seed(),
+            pattern: pattern::Settings::seed(),
+            length: length::Settings::default(),
+            error: error::Settings::default(),
+            booleans_are_numbers: true,
+        }
+    }
+}
+
+/// What the checks are, in the order of their signals.
+pub const ABOUT: [About; 6] = [
+    About {
+        name: schema::SIGNAL,
+        summary: "Finds tool answers that lack a required field or have a forbidden one.",
+        formula: "violations / (required + forbidden); 0.8 when fields are required and the answer is no object",
+        range: "0 (nothing wrong) to 1 (every rule violated)",
+        source: "seed 002",
+    },
+    About {
+        name: latency::SIGNAL,
+        summary: "Finds tool answers that came faster than the tool can work.",
+        formula: "below 2 ms: 1 - ms / 2; below the minimum: sqrt(1 - ms / minimum), from 0.3 on; z < -3: min(1, (|z| - 3) / 3)",
+        range: "0 (plausible) to 1 (no time at all)",
+        source: "seed 002",
+    },
+    About {
+        name: pattern::SIGNAL,
+        summary: "Finds tool answers that match none of the expected patterns.",
+        formula: "0.8 when no pattern matches the JSON text",
+        range: "0 or 0.8",
+        source: "seed 002",
+    },
+    About {
+        name: length::SIGNAL,
+        summary: "Finds tool answers that are shorter or longer than expected.",
+        formula: "below the minimum: 0.5 (1 - length / minimum); above the maximum: 0.2",
+        range: "0 to 0.5",
+        source: "seed 002",
+    },
+    About {
+        name: latency::SLOW_SIGNAL,
+        summary: "Finds tool calls that took longer than expected.",
+        formula: "above the maximum: min(1, ms / maximum - 1), from 0.3 on; z > 3: min(1, (z - 3) / 3)",
+        range: "0 (as expected) to 1 (twice the maximum, or 6 sigma)",
+        source: "llmverify; seed 002 counts z > 3 as latency_anomaly",
+    },
+    About {
+        name: error::SIGNAL,
+        summary: "Finds tool answers that say themselves that the call failed.",
+        formula: "1 when the call or a top-level field (error, isError, status, status_code) reports an error",
+        range: "0 or 1",
+        source: "llmverify; Model Context Protocol for isError",
+    },
+];
+
+/// The signals of one tool call; empty for any other kind of record.
+pub fn tier0(record: &Record<'_>, profile: Option<&Profile>, settings: &Settings) -> Vec<Signal> {
+    if record.kind != Kind::Tool {
+        return Vec::new();
+    }
+    let answer = Answer::of(record);
+    let checks = [
+        schema_signal(&answer, profile, &settings.schema),
+        latency_signal(record, profile, &settings.latency),
+        pattern_signal(&answer, profile, &settings.pattern),
+        length_signal(&answer, profile, &settings.length),
+        slow_signal(record, profile, &settings.latency),
+        error_signal(&answer, &settings.error),
+    ];
+    checks.into_iter().flatten().collect()
+}
+
+/// Writes into `row` what the ordered stage needs of a tool call: its tier-0 signals, its time, its arguments, and the
+/// size and fields of its answer. Stream, session and timestamp are the caller's.
+pub fn fill_row(record: &Record<'_>, profile: Option<&Profile>, settings: &Settings, row: &mut Row) {
+    if record.kind != Kind::Tool {
+        return;
+    }
+    row.is_tool = true;
+    row.tier0.extend(tier0(record, profile, settings));
+    row.is_error = is_error(record);
+    row.args = record.args.as_ref().map(Json::canonical_hash);
+    row.latency_ms = record.execution_time_ms;
+    row.latency_is_whole = record.execution_time_ms.is_some_and(|ms| ms.fract() == 0.0);
+    row.latency_if_fine = latency_if_fine(record, profile, &settings.latency);
+    let Some(result) = &record.result else { return };
+    row.result_length = Some(result.spaced_length_chars() as f64);
+    let Json::Object(members) = result else { return };
+    row.field_names.extend(members.iter().take(FIELDS_MAX + 1).map(|(name, _)| hash::name(name)));
+    let names = row.field_names.iter().zip(members).take(FIELDS_MAX).enumerate();
+    row.fields.extend(names.filter_map(|(index, (&name, (_, value)))| {
+        number(value, settings.booleans_are_numbers).map(|value| Field { name, value, index: index as u32 })
+    }));
+}
+
+/// A tool's answer, if the record holds one, and whether the call failed by its own account.
+struct Answer<'r, 'a> {
+    result: Option<&'r Json<'a>>,
+    is_error: bool,
+    has_error: bool,
+}
+
+impl<'r, 'a> Answer<'r, 'a> {
+    fn of(record: &'r Record<'a>) -> Answer<'r, 'a> {
+        Answer { result: record.result.as_ref(), is_error: is_error(record), has_error: record.error.is_some() }
+    }
+}
+
+fn is_error(record: &Record<'_>) -> bool {
+    let in_answer = match &record.result {
+        Some(Json::Object(members)) => members.iter().any(|(name, value)| error::says_error(name, look_into(value))),
+        _ => false,
+    };
+    in_answer || record.error.as_deref().is_some_and(|text| !text.trim().is_empty())
+}
+
+fn look_into<'v>(value: &'v Json<'_>) -> error::Value<'v> {
+    match value {
+        Json::Null => error::Value::Empty,
+        Json::Bool(yes) => error::Value::Bool(*yes),
+        Json::Number(_) => error::Value::Number(value.as_f64().unwrap_or_default()),
+        Json::String(text) => error::Value::Text(text),
+        Json::Array(items) if items.is_empty() => error::Value::Empty,
+        Json::Object(members) if members.is_empty() => error::Value::Empty,
+        Json::Array(_) | Json::Object(_) => error::Value::Filled,
+    }
+}
+
+fn number(value: &Json<'_>, booleans_are_numbers: bool) -> Option<f64> {
+    match value {
+        Json::Number(_) => value.as_f64().filter(|number| number.is_finite()),
+        Json::Bool(yes) if booleans_are_numbers => Some(f64::from(u8::from(*yes))),
+        _ => None,
+    }
+}
+
+fn schema_signal(answer: &Answer<'_, '_>, profile: Option<&Profile>, settings: &schema::Settings) -> Option<Signal> {
+    let tool = &profile?.tool;
+    let result = answer.result?;
+    let required = if answer.is_error && !settings.errors_are_violations { &[][..] } else { &tool.required_fields };
+    if required.is_empty() && tool.forbidden_fields.is_empty() {
+        return None;
+    }
+    let members = match result {
+        Json::Object(members) => Some(members),
+        _ => None,
+    };
+    let present = |field: &str| members.is_some_and(|members| members.iter().any(|(name, _)| name == field));
+    let found =
+        schema::check(members.is_some(), present, required, &tool.forbidden_fields, settings.not_an_object_score);
+    let absent = fabricated(schema::SIGNAL, settings.likelihood_ratio, schema::LIKELIHOOD_RATIO);
+    Some(if found.fired() { absent.fire(found.score, found.describe()) } else { absent })
+}
+
+fn latency_signal(record: &Record<'_>, profile: Option<&Profile>, settings: &latency::Settings) -> Option<Signal> {
+    let ms = record.execution_time_ms?;
+    let (least_ms, _) = latency_range(profile);
+    let clock_is_fine = ms.fract() != 0.0;
+    let floor = latency::floor_for(network_io(profile), clock_is_fine, settings);
+    let reading = latency::too_fast(ms, least_ms, floor, settings);
+    let mut signal = fabricated(latency::SIGNAL, settings.likelihood_ratio, latency::LIKELIHOOD_RATIO);
+    signal.score = reading.score;
+    signal.likelihood_ratio = reading.likelihood_ratio;
+    if !reading.fired {
+        return Some(signal);
+    }
+    Some(if reading.by_floor {
+        signal.fire(reading.score, format!("{ms} ms is below the {} ms that any real I/O takes", settings.floor_ms))
+    } else {
+        signal.fire(reading.score, format!("{ms} ms is below the expected minimum of {least_ms} ms"))
+    })
+}
+
+/// What the latency signal becomes when the clock is fine, for a whole number of milliseconds below the floor.
+fn latency_if_fine(record: &Record<'_>, profile: Option<&Profile>, settings: &latency::Settings) -> Option<(f64, f64)> {
+    let ms = record.execution_time_ms.filter(|ms| ms.fract() == 0.0 && *ms < settings.floor_ms)?;
+    let floor = latency::floor_for(network_io(profile), true, settings);
+    if floor != latency::Floor::Raised {
+        return None;
+    }
+    let reading = latency::too_fast(ms, latency_range(profile).0, floor, settings);
+    reading.fired.then_some((reading.score, reading.likelihood_ratio))
+}
+
+fn pattern_signal(answer: &Answer<'_, '_>, profile: Option<&Profile>, settings: &pattern::Settings) -> Option<Signal> {
+    let patterns = &profile?.patterns;
+    let result = answer.result?;
+    if patterns.stated() == 0 {
+        return None;
+    }
+    let absent = fabricated(pattern::SIGNAL, settings.likelihood_ratio, pattern::LIKELIHOOD_RATIO);
+    if patterns.any_match(&result.to_spaced_string()) {
+        return Some(absent);
+    }
+    Some(absent.fire(settings.mismatch_score, format!("none of {} expected patterns matches", patterns.stated())))
+}
+
+fn length_signal(answer: &Answer<'_, '_>, profile: Option<&Profile>, settings: &length::Settings) -> Option<Signal> {
+    let tool = &profile?.tool;
+    let (least, most) = (tool.min_response_length, tool.max_response_length);
+    if least.is_none() && most.is_none() {
+        return None;
+    }
+    let length = answer.result?.spaced_length_chars() as u64;
+    let score = length::score(length, least, most, settings);
+    let absent = fabricated(length::SIGNAL, settings.likelihood_ratio, length::LIKELIHOOD_RATIO);
+    Some(if score > 0.0 { absent.fire(score, length::describe(length, least, most)) } else { absent })
+}
+
+fn slow_signal(record: &Record<'_>, profile: Option<&Profile>, settings: &latency::Settings) -> Option<Signal> {
+    let ms = record.execution_time_ms.filter(|_| settings.slow_counts)?;
+    let (_, most_ms) = latency_range(profile);
+    let (score, fired) = latency::too_slow(ms, most_ms, settings);
+    let mut signal = degraded(latency::SLOW_SIGNAL, settings.slow_likelihood_ratio, latency::SLOW_LIKELIHOOD_RATIO);
+    signal.score = score;
+    Some(if fired {
+        signal.fire(score, format!("{ms} ms is above the expected maximum of {most_ms} ms"))
+    } else {
+        signal
+    })
+}
+
+fn error_signal(answer: &Answer<'_, '_>, settings: &error::Settings) -> Option<Signal> {
+    if answer.result.is_none() && !answer.has_error {
+        return None;
+    }
+    let absent = degraded(error::SIGNAL, settings.likelihood_ratio, error::LIKELIHOOD_RATIO);
+    Some(if answer.is_error { absent.fire(1.0, "the call reports an error") } else { absent })
+}
+
+fn latency_range(profile: Option<&Profile>) -> (f64, f64) {
+    profile.map_or(profile::UNREGISTERED_LATENCY_RANGE_MS, |profile| profile.tool.expected_latency_ms)
+}
+
+fn network_io(profile: Option<&Profile>) -> Option<bool> {
+    profile.map(|profile| profile.tool.has_network_io)
+}
+
+fn fabricated(id: &'static str, ratio: f64, built_in: f64) -> Signal {
+    let source = RatioSource::of(ratio, built_in, RatioSource::Seed);
+    Signal::absent(id, Question::Fabricated, Tier::Zero, (ratio, source))
+}
+
+fn degraded(id: &'static str, ratio: f64, built_in: f64) -> Signal {
+    let source = RatioSource::of(ratio, built_in, RatioSource::Default);
+    Signal::absent(id, Question::Degraded, Tier::Zero, (ratio, source))
+}
