@@ -45,7 +45,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         return Ok(ExitStatus::Ok);
     };
     let settings = args.settings.layers()?.settings()?;
-    let probe = probe::find(name)?;
     let path = args.file.as_deref().filter(|path| *path != "-");
     let shown = path.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
     let input: Box<dyn BufRead> = match path {
@@ -63,7 +62,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         if !input.is_object() {
             bail!("{}: expected a JSON object", place());
         }
-        let result = probe(input, &settings).with_context(place)?;
+        let result = probe::run(name, input, &settings).with_context(place)?;
         serde_json::to_writer(&mut out, &result)?;
         out.write_all(b"\n")?;
     }

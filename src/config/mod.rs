@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    engines::{Question, language, runtime, tools},
+    engines::{Question, runtime, tools},
     history, input,
     record::mapping::Mapping,
     verdict::{Decision, gate, judge::Policy},
@@ -106,6 +106,7 @@ impl Settings {
         if compat == Compat::Seed {
             settings.engines = EngineSettings::seed();
             settings.history = history::Settings::seed();
+            settings.questions.fabricated.needs_evidence = settings.history.needs_evidence;
         }
         settings
     }
@@ -117,15 +118,18 @@ impl Settings {
 
     /// The settings of the ordered memory, with the thresholds that feedback moves.
     pub fn history_settings(&self) -> history::Settings {
-        let cuts = |policy: Policy| history::Cuts {
-            prior: policy.prior,
-            flag_from: policy.flag_from,
-            block_from: policy.block_from,
+        let usual = self.questions.fabricated;
+        let own = |stream: &StreamOverrides| {
+            let PolicyOverride { prior, flag_from, block_from, .. } = stream.fabricated;
+            history::Override { prior, flag_from, block_from }
         };
-        let fabricated = |name: &String| self.policies(name)[Question::Fabricated as usize];
         history::Settings {
-            fabricated: cuts(self.questions.fabricated),
-            streams: self.streams.keys().map(|name| (name.clone(), cuts(fabricated(name)))).collect(),
+            fabricated: history::Cuts {
+                prior: usual.prior,
+                flag_from: usual.flag_from,
+                block_from: usual.block_from,
+            },
+            streams: self.streams.iter().map(|(name, stream)| (name.clone(), own(stream))).collect(),
             ..self.history.clone()
         }
     }
@@ -169,20 +173,8 @@ pub struct EngineSettings {
     pub outcome: runtime::outcome::Settings,
     /// Structure of the text against the stream's baseline.
     pub fingerprint: runtime::fingerprint::Settings,
-    /// JSON, lists and code blocks in the response.
-    pub structure: runtime::structure::Settings,
     /// The health score.
     pub health: runtime::health::Settings,
-    /// What kind of text the response is.
-    pub intent: language::intent::Settings,
-    /// The hallucination risk heuristic.
-    pub hallucination: language::hallucination::Settings,
-    /// Shallow answers to hard prompts.
-    pub compression: language::compression::Settings,
-    /// Instruction rules.
-    pub compliance: language::compliance::Settings,
-    /// Repair of broken JSON.
-    pub json_repair: language::json_repair::Settings,
     /// Tool results: schema, latency, pattern, length.
     pub tools: tools::Settings,
 }
@@ -192,7 +184,6 @@ impl EngineSettings {
     pub fn seed() -> EngineSettings {
         EngineSettings {
             fingerprint: runtime::fingerprint::Settings::seed(),
-            hallucination: language::hallucination::Settings::seed(),
             tools: tools::Settings::seed(),
             ..EngineSettings::default()
         }
@@ -287,6 +278,7 @@ impl PolicyOverride {
             flag_from: self.flag_from.unwrap_or(policy.flag_from),
             block_from: self.block_from.unwrap_or(policy.block_from),
             ceiling: self.ceiling.unwrap_or(policy.ceiling),
+            needs_evidence: policy.needs_evidence,
         }
     }
 }

@@ -71,3 +71,13 @@ pub trait BaselineEngine: Send + Sync {
     /// What it says of one row. `None` when the engine does not concern this kind of record.
     fn assess(&self, row: &Row, baseline: &Baseline) -> Option<Assessment>;
 }
+
+impl<E: BaselineEngine + ?Sized> BaselineEngine for std::sync::Arc<E> {
+    fn about(&self) -> About {
+        (**self).about()
+    }
+
+    fn assess(&self, row: &Row, baseline: &Baseline) -> Option<Assessment> {
+        (**self).assess(row, baseline)
+    }
+}

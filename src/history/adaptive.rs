@@ -14,7 +14,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Settings of the adaptation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// Weight of the newest label.
@@ -48,7 +48,7 @@ pub const BLOCK_FROM_MIN: f64 = 0.1;
 pub const BLOCK_FROM_MAX: f64 = 0.9;
 
 /// The prior and the thresholds of the question `fabricated`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cuts {
     /// P(fabricated) before any evidence.

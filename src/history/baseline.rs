@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::engines::{Baseline, Fingerprint, Row};
 
 /// Settings of the baselines.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// Weight of the newest sample; used within [[`ALPHA_MIN`], 1].

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::engines::row::Field;
 
 /// Settings of the consistency checks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// P(fires | fabricated) / P(fires | real) of `session_inconsistency`.

@@ -14,7 +14,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Settings of the comparison with the stream's latency.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// Learnt calls from which a latency is compared.

@@ -49,12 +49,14 @@ use shift::When;
 use spc::{ControlChart, Limits, Point, Scale};
 
 /// Settings of everything that remembers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Prior and thresholds of the question `fabricated`.
+    /// Prior and thresholds of the question `fabricated`; the policies of the questions say which.
+    #[serde(skip)]
     pub fabricated: Cuts,
-    /// Prior and thresholds of single tools or models, by name.
+    /// Prior and thresholds of single tools or models, by name; the policies of the streams say which.
+    #[serde(skip)]
     pub streams: BTreeMap<String, Override>,
     /// Whether something must have fired before a record is blocked at tier 0 (seed 002's program: no).
     pub needs_evidence: bool,
@@ -120,7 +122,7 @@ impl Settings {
 }
 
 /// What differs from the usual for one stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Override {
     /// P(fabricated) before any evidence.
@@ -386,16 +388,18 @@ impl History {
         self.index.get(&key_of(stream, is_tool)).map(|&at| &self.streams[at].baseline)
     }
 
-    /// The limits that were reached: their names, and how often they were in the way.
-    pub fn limits_reached(&self) -> Vec<(&'static str, u64)> {
+    /// The limits that were reached: name, value, and how often it was in the way.
+    pub fn limits_reached(&self) -> Vec<(&'static str, u64, u64)> {
+        let (settings, consistency) = (&self.settings, &self.settings.consistency);
         let all = [
-            ("history.streams_max", self.reached.streams),
-            ("history.fields_max", self.reached.fields),
-            ("history.charts_max", self.reached.charts),
-            ("history.sessions_max", self.sessions.forgotten()),
-            ("history.arguments_max", self.arguments.forgotten()),
+            ("history.streams_max", settings.streams_max, self.reached.streams),
+            ("history.fields_max", FIELDS_MAX, self.reached.fields),
+            ("history.charts_max", settings.charts_max, self.reached.charts),
+            ("history.consistency.sessions_max", consistency.sessions_max, self.sessions.forgotten()),
+            ("history.consistency.arguments_max", consistency.arguments_max, self.arguments.forgotten()),
         ];
-        all.into_iter().filter(|(_, times)| *times > 0).collect()
+        let reached = all.into_iter().filter(|(_, _, times)| *times > 0);
+        reached.map(|(name, limit, times)| (name, limit as u64, times)).collect()
     }
 
     fn usual_cuts(&self, stream: u64) -> Cuts {

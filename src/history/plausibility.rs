@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::stats::welford::FLAT_SHARE;
 
 /// Settings of the plausibility check.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// P(fires | fabricated) / P(fires | real).

@@ -13,7 +13,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Settings of the field-frequency chart.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// Whether it counts (seed 002's program: no).

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::reason::Chart;
 
 /// Settings of the detection of shifted levels.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// Whether a shifted level is looked for, and taken as the new normal (seed 002: no).

@@ -31,7 +31,7 @@ use super::{
 use crate::stats::{normal, welford::Welford};
 
 /// Settings of the control charts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// P(fires | fabricated) / P(fires | real) of `spc_anomaly`.

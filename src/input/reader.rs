@@ -41,6 +41,8 @@ impl Default for Limits {
 pub struct Totals {
     /// Sources begun, those that could not be opened among them.
     pub files: u64,
+    /// Sources that could not be opened, or not read to their end.
+    pub unreadable_sources: u64,
     /// Bytes, decompressed.
     pub bytes: u64,
     /// Lines, the last one of a source also when no line break ends it.
@@ -143,6 +145,8 @@ impl Reader {
                 None
             }
             Err(error) => {
+                self.totals.unreadable_sources += 1;
+                self.totals_before.unreadable_sources += 1;
                 let content = Content::Rejected(Cut::Unreadable(format!("cannot be opened: {error}")));
                 Some(Batch { source: name, bytes: Vec::new(), units: vec![Unit { line: 1, byte: 0, content }] })
             }
@@ -161,6 +165,7 @@ impl Totals {
     fn plus(&self, other: &Totals) -> Totals {
         Totals {
             files: self.files + other.files,
+            unreadable_sources: self.unreadable_sources + other.unreadable_sources,
             bytes: self.bytes + other.bytes,
             lines: self.lines + other.lines,
             blank_lines: self.blank_lines + other.blank_lines,
@@ -212,6 +217,7 @@ impl Current {
     fn totals(&self) -> Totals {
         Totals {
             files: 0,
+            unreadable_sources: u64::from(matches!(self.end, Some(End::Failed(_)))),
             bytes: self.bytes,
             lines: self.framer.lines(),
             blank_lines: self.framer.blank_lines(),

@@ -4,15 +4,14 @@
 //! ordered, bounded step between parsing and analysis; native records never will. Its place is between
 //! [`parse`] and [`Analyst::analyse`], the two halves that [`Analyst::batch`] joins.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use crate::{
     config::{GroupBy, Settings},
-    engines::{Assessment, Engine, Field, Row, View, language::compression, runtime::fingerprint, tools},
+    engines::{Assessment, Engine, Row, View, runtime::fingerprint, tools::{self, Profile}},
     input::{Batch, Content, Cut, Place, Unit},
     record::{
         Kind, Record,
-        json::Json,
         reader::{Parsed, RecordReader, Rejected},
     },
     stats::hash,
@@ -61,7 +60,7 @@ pub struct Analyst<'s> {
     pub settings: &'s Settings,
     pub reader: &'s RecordReader,
     pub engines: &'s [&'s dyn Engine],
-    pub tools: &'s tools::Checks,
+    pub profiles: &'s HashMap<String, Profile>,
     pub filter: &'s Filter,
 }
 
@@ -105,14 +104,17 @@ impl Analyst<'_> {
             Ok(record) => record,
         };
         let stream = stream_name(&record, self.settings.group_by).into_owned();
-        let mut row = self.row(&record, &stream);
+        let mut row = row(&record, &stream);
         if record.kind == Kind::Feedback {
             return Outcome::Feedback(row);
         }
         let mut assessments = Vec::new();
         match record.kind {
             Kind::Llm => self.assess(&record, &mut row, &mut assessments),
-            Kind::Tool => row.tier0 = self.tools.tier0(&record),
+            Kind::Tool => {
+                let profile = record.tool.as_deref().and_then(|tool| self.profiles.get(tool));
+                tools::fill_row(&record, profile, &self.settings.engines.tools, &mut row);
+            }
             Kind::Feedback => {}
         }
         Outcome::Call(Box::new(Call { record, stream, assessments, row }))
@@ -128,46 +130,26 @@ impl Analyst<'_> {
             }
         }
         if record.response.is_some() {
-            row.fingerprint = Some(fingerprint::extract(&response));
+            row.fingerprint = Some(fingerprint::extract(&response, &self.settings.engines.fingerprint));
             row.style = Some(response.style());
-            row.compression = Some(compression::base_score(&prompt, &response, &self.settings.engines.compression));
         }
-    }
-
-    fn row(&self, record: &Record<'_>, stream: &str) -> Row {
-        let is_tool = record.kind != Kind::Llm;
-        let latency_ms = if is_tool { record.execution_time_ms } else { record.latency_ms };
-        let mut row = Row {
-            is_tool,
-            stream: hash::name(stream),
-            session: record.session_id.as_deref().map(hash::name),
-            timestamp_ms: record.timestamp_ms,
-            latency_ms,
-            response_tokens: record.response_tokens.map(|tokens| tokens as f64),
-            feedback: record.feedback,
-            ..Row::default()
-        };
-        if is_tool {
-            row.args = record.args.as_ref().map(Json::canonical_hash);
-            row.is_error = tools::is_error(record);
-            if let Some(result) = &record.result {
-                row.result_length = Some(result.spaced_length_chars() as f64);
-                fields(result, &mut row);
-            }
-        }
-        row
     }
 }
 
-fn fields(result: &Json<'_>, row: &mut Row) {
-    let Some(members) = result.as_object() else { return };
-    for (index, (name, value)) in members.iter().enumerate() {
-        let name = hash::name(name);
-        row.field_names.push(name);
-        if let (Json::Number(number), Ok(index)) = (value, u32::try_from(index)) {
-            row.fields.push(Field { name, value: number.as_f64(), index });
-        }
+fn row(record: &Record<'_>, stream: &str) -> Row {
+    let mut row = Row {
+        is_tool: record.kind != Kind::Llm,
+        stream: hash::name(stream),
+        session: record.session_id.as_deref().map(hash::name),
+        timestamp_ms: record.timestamp_ms,
+        feedback: record.feedback,
+        ..Row::default()
+    };
+    if record.kind == Kind::Llm {
+        row.latency_ms = record.latency_ms;
+        row.response_tokens = record.response_tokens.map(|tokens| tokens as f64);
     }
+    row
 }
 
 /// The key of the record's history.
@@ -197,6 +179,7 @@ fn describe(cut: &Cut) -> String {
         Cut::TooLarge { bytes, limit } => {
             format!("larger than max_record_bytes: at least {bytes} bytes, the limit is {limit}")
         }
+        Cut::TooDeep { limit } => format!("nested deeper than {limit} brackets"),
         Cut::Unreadable(reason) | Cut::Truncated(reason) => reason.clone(),
     }
 }

@@ -59,7 +59,7 @@ impl Filter {
 }
 
 fn unit_hash(source: &str, byte: u64) -> u64 {
-    hash::combine(hash::text(source), byte)
+    hash::combine(hash::name(source), byte)
 }
 
 /// The `count`-th smallest hash of all units, `None` when there are not so many.

@@ -3,11 +3,12 @@
 use crate::{
     config::Settings,
     engines::{Assessment, Finding, Question, Signal, runtime::health},
-    history::Observation,
+    history::{Chart, Observation, Shift},
     input::Place,
     record::{Kind, Record, json::Json},
     report::{
         Measures, RejectedUnit, VerdictRecord,
+        summary::Event,
         verdict_record::{Identity, Judged, Problem},
     },
     text::excerpt::excerpt,
@@ -17,7 +18,7 @@ use crate::{
     },
 };
 
-use super::analyse::Call;
+use super::analyse::{Call, UNKNOWN_STREAM};
 
 /// Why a question has no answer, when no signal bears on it, in the order of [`Question::ALL`].
 const ABSENCES: [&str; 4] = [
@@ -103,13 +104,36 @@ fn excerpt_of(record: &Record<'_>, finding: &Finding) -> String {
 pub fn measures<'c>(call: &'c Call<'_>) -> Measures<'c> {
     let record = &call.record;
     Measures {
-        stream: (call.stream != super::analyse::UNKNOWN_STREAM).then_some(call.stream.as_str()),
+        stream: (call.stream != UNKNOWN_STREAM).then_some(call.stream.as_str()),
         is_error: record.error.is_some() || call.row.is_error,
         latency_ms: if record.kind == Kind::Llm { record.latency_ms } else { record.execution_time_ms },
         ttft_ms: record.ttft_ms,
         prompt_tokens: record.prompt_tokens,
         response_tokens: record.response_tokens,
         timestamp_ms: record.timestamp_ms,
+    }
+}
+
+/// A level of the call's stream that has moved, as it was noticed with this record.
+pub fn event(shift: &Shift, call: &Call<'_>, record: &VerdictRecord) -> Event {
+    let (chart, unit) = match shift.chart {
+        Chart::Latency => ("latency_ms".to_owned(), "ms"),
+        Chart::TokensPerSecond => ("tokens_per_second".to_owned(), "1/s"),
+        Chart::Size => ("result_length".to_owned(), "code points"),
+        Chart::Style => ("fingerprint_distance".to_owned(), ""),
+        Chart::Field(index) => (field_name(&call.record, index), ""),
+    };
+    Event {
+        stream: (call.stream != UNKNOWN_STREAM).then(|| call.stream.clone()),
+        kind: record.kind,
+        chart,
+        from: shift.from,
+        to: shift.to,
+        unit,
+        source: record.source.clone(),
+        line: record.line,
+        record: record.id.clone(),
+        timestamp: record.timestamp.clone(),
     }
 }
 

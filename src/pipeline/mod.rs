@@ -18,14 +18,14 @@ pub mod judge;
 pub mod registry;
 pub mod sinks;
 
-use std::ops::ControlFlow;
+use std::{collections::HashMap, ops::ControlFlow, sync::Arc};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use rayon::prelude::*;
 
 use crate::{
     config::Settings,
-    engines::{BaselineEngine, Engine, tools},
+    engines::{BaselineEngine, Engine, tools::{Profile, ToolProfile}},
     history::{History, Observation},
     input::{Batch, Reader},
     record::reader::RecordReader,
@@ -58,8 +58,8 @@ pub struct Auditor {
     pub(crate) settings: Settings,
     reader: RecordReader,
     engines: Vec<Box<dyn Engine>>,
-    baseline_engines: Vec<Box<dyn BaselineEngine>>,
-    tools: tools::Checks,
+    baseline_engines: Vec<Arc<dyn BaselineEngine>>,
+    profiles: HashMap<String, Profile>,
 }
 
 /// One analysed unit with what the ordered stage made of it.
@@ -79,7 +79,7 @@ impl Auditor {
             reader: RecordReader::new(settings.map.clone()),
             engines: registry::engines(&settings),
             baseline_engines: registry::baseline_engines(&settings),
-            tools: tools::Checks::new(&settings.engines.tools, &settings.tools)?,
+            profiles: profiles(&settings)?,
             settings,
         })
     }
@@ -94,7 +94,7 @@ impl Auditor {
     /// Adds an engine that compares a record with its stream's baseline.
     #[must_use]
     pub fn with_baseline_engine(mut self, engine: impl BaselineEngine + 'static) -> Auditor {
-        self.baseline_engines.push(Box::new(engine));
+        self.baseline_engines.push(Arc::new(engine));
         self
     }
 
@@ -117,7 +117,7 @@ impl Auditor {
         sinks: &mut [Sink<'_>],
         mut progress: impl FnMut(&Progress),
     ) -> Result<Report> {
-        let mut history = History::new(&self.settings.history_settings());
+        let mut history = self.history();
         let renderers: Vec<Renderer<'_>> = sinks.iter().map(Sink::renderer).collect();
         for sink in sinks.iter_mut() {
             sink.head()?;
@@ -140,8 +140,8 @@ impl Auditor {
                 Ok(if nobody_reads { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
             },
         )?;
-        for reached in history.limits_reached() {
-            whole.limit(reached.name, reached.limit, reached.times);
+        for (name, limit, times) in history.limits_reached() {
+            whole.limit(name, limit, times);
         }
         let report = Report::new(whole, &totals(input, units), &self.settings.gate, &self.settings.engines.health);
         for sink in sinks.iter_mut() {
@@ -161,7 +161,7 @@ impl Auditor {
         filter: &Filter,
         is_wanted: impl Fn(&VerdictRecord) -> bool + Sync,
     ) -> Result<Option<VerdictRecord>> {
-        let mut history = History::new(&self.settings.history_settings());
+        let mut history = self.history();
         let mut found = None;
         let find = |batch: &[Observed<'_>]| {
             batch.iter().filter_map(|unit| self.verdict_record(unit)).find(|record| is_wanted(record))
@@ -171,6 +171,12 @@ impl Auditor {
             Ok(if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
         Ok(found)
+    }
+
+    /// An empty memory.
+    fn history(&self) -> History {
+        let engines = self.baseline_engines.iter().map(|engine| Box::new(engine.clone()) as Box<dyn BaselineEngine>);
+        History::new(&self.settings.history_settings(), engines.collect())
     }
 
     fn verdict_record(&self, (unit, observation): &Observed<'_>) -> Option<VerdictRecord> {
@@ -218,7 +224,7 @@ impl Auditor {
     ) -> Result<()> {
         let engines: Vec<&dyn Engine> = self.engines.iter().map(AsRef::as_ref).collect();
         let analyst =
-            Analyst { settings: &self.settings, reader: &self.reader, engines: &engines, tools: &self.tools, filter };
+            Analyst { settings: &self.settings, reader: &self.reader, engines: &engines, profiles: &self.profiles, filter };
         let mut progress = Progress::default();
         let mut round = read_round(input);
         while !round.is_empty() {
@@ -245,14 +251,24 @@ impl Auditor {
     fn observe<'a>(&self, batch: Vec<Analysed<'a>>, history: &mut History) -> Vec<Observed<'a>> {
         let observe = |unit: Analysed<'a>| {
             let observation = match &unit.outcome {
-                Outcome::Call(call) => Some(history.observe(&call.row, &self.baseline_engines)),
-                Outcome::Feedback(row) => Some(history.observe(row, &self.baseline_engines)),
+                Outcome::Call(call) => Some(history.observe(&call.row)),
+                Outcome::Feedback(row) => Some(history.observe(row)),
                 Outcome::Skipped | Outcome::Rejected(_) => None,
             };
             (unit, observation)
         };
         batch.into_iter().map(observe).collect()
     }
+}
+
+/// The tool profiles, ready to be used.
+fn profiles(settings: &Settings) -> Result<HashMap<String, Profile>> {
+    let tolerate_bad_patterns = settings.engines.tools.pattern.tolerate_bad_patterns;
+    let compile = |(name, tool): (&String, &ToolProfile)| {
+        let profile = Profile::new(tool.clone(), tolerate_bad_patterns);
+        Ok((name.clone(), profile.with_context(|| format!("[tools.{name}]"))?))
+    };
+    settings.tools.iter().map(compile).collect()
 }
 
 fn totals(input: &Reader, units: u64) -> summary::Totals {

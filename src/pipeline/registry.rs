@@ -1,10 +1,12 @@
 //! The list of engines. Adding one is a file beside the others and a line here.
 
+use std::sync::Arc;
+
 use anyhow::{Result, bail};
 
 use crate::{
     config::Settings,
-    engines::{About, BaselineEngine, Engine, language, runtime, tools},
+    engines::{About, BaselineEngine, Engine, runtime, tools},
     history,
 };
 
@@ -13,22 +15,16 @@ fn all_engines(settings: &Settings) -> Vec<Box<dyn Engine>> {
     let engines = settings.engines.clone();
     vec![
         Box::new(runtime::outcome::Outcome::new(engines.outcome)),
-        Box::new(runtime::structure::Structure::new(engines.structure)),
-        Box::new(language::intent::Intent::new(engines.intent)),
-        Box::new(language::hallucination::Hallucination::new(engines.hallucination)),
-        Box::new(language::compliance::Compliance::new(engines.compliance)),
-        Box::new(language::json_repair::JsonRepair::new(engines.json_repair)),
     ]
 }
 
 /// The engines that compare a record with its stream's baseline, in the order of reports.
-fn all_baseline_engines(settings: &Settings) -> Vec<Box<dyn BaselineEngine>> {
+fn all_baseline_engines(settings: &Settings) -> Vec<Arc<dyn BaselineEngine>> {
     let engines = settings.engines.clone();
     vec![
-        Box::new(runtime::latency::Latency::new(engines.latency)),
-        Box::new(runtime::token_rate::TokenRate::new(engines.token_rate)),
-        Box::new(runtime::fingerprint::FingerprintDrift::new(engines.fingerprint)),
-        Box::new(language::compression::Compression::new(engines.compression)),
+        Arc::new(runtime::latency::Latency { settings: engines.latency }),
+        Arc::new(runtime::token_rate::TokenRate { settings: engines.token_rate }),
+        Arc::new(runtime::fingerprint::FingerprintDrift { settings: engines.fingerprint }),
     ]
 }
 
@@ -40,7 +36,7 @@ pub fn engines(settings: &Settings) -> Vec<Box<dyn Engine>> {
 }
 
 /// The engines that need a baseline, of those that `settings` ask for.
-pub fn baseline_engines(settings: &Settings) -> Vec<Box<dyn BaselineEngine>> {
+pub fn baseline_engines(settings: &Settings) -> Vec<Arc<dyn BaselineEngine>> {
     let mut engines = all_baseline_engines(settings);
     engines.retain(|engine| settings.runs(engine.about().name));
     engines
@@ -52,7 +48,7 @@ pub fn abouts() -> Vec<About> {
     let mut abouts: Vec<About> = Vec::new();
     abouts.extend(all_engines(&settings).iter().map(|engine| engine.about()));
     abouts.extend(all_baseline_engines(&settings).iter().map(|engine| engine.about()));
-    abouts.extend(runtime::ABOUT);
+    abouts.push(runtime::health::ABOUT);
     abouts.extend(tools::ABOUT);
     abouts.extend(history::ABOUT);
     abouts

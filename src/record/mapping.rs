@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_toml_table_reads_and_writes_the_same() {
-        #[derive(Serialize, Deserialize, PartialEq, Debug)]
+        #[derive(Serialize, Deserialize, PartialEq, Debug, schemars::JsonSchema)]
         struct Config {
             map: Mapping,
         }

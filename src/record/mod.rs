@@ -135,6 +135,20 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// The text at a JSON Pointer into the normal form: `/response`, `/system`, `/prompt`, `/prompt/2/text`, `/context/0`.
+    pub fn text_at(&self, pointer: &str) -> Option<&str> {
+        let mut parts = pointer.strip_prefix('/')?.split('/');
+        let (field, index) = (parts.next()?, parts.next().map(str::parse::<usize>));
+        match (field, index, &self.prompt) {
+            ("response", None, _) => self.response.as_deref(),
+            ("system", None, _) => self.system.as_deref(),
+            ("prompt", None, Prompt::Text(text)) => Some(text),
+            ("prompt", Some(Ok(index)), Prompt::Messages(messages)) => messages.get(index).map(|said| &*said.text),
+            ("context", Some(Ok(index)), _) => self.context.get(index).map(|passage| &*passage.text),
+            _ => None,
+        }
+    }
+
     /// The same record, owning its text.
     pub fn into_owned(self) -> Record<'static> {
         Record {

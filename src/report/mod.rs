@@ -7,6 +7,7 @@
 //! - [`summary`]: the report object
 //! - [`format`](mod@format): what a format is, and the writer that puts rendered pieces in order
 //! - [`table`], [`json`], [`jsonl`], [`csv`]: the formats
+//! - [`waterfall`]: why one record was judged as it was
 //! - [`terminal`]: log text made safe to show; styles
 //! - [`safe_json`]: JSON whose bytes are safe to show
 //! - [`schema`]: the JSON Schemas of the output
@@ -27,6 +28,7 @@ pub mod table;
 pub mod terminal;
 pub mod timeline;
 pub mod verdict_record;
+pub mod waterfall;
 
 #[cfg(test)]
 mod samples;

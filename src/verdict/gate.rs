@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use crate::stats::wilson;
 
 /// What must hold for the audit to pass.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
     /// The mildest record that fails the audit by itself.
@@ -43,7 +43,7 @@ impl Default for Policy {
 }
 
 /// The mildest record that fails the audit by itself.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailOn {
     /// A high-risk record: something proven, or a posterior of 0.9 on a question that blocks.

@@ -50,7 +50,7 @@ impl Decision {
 }
 
 /// How one question is decided.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
     /// P(yes) before any evidence.

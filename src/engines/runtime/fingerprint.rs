@@ -39,7 +39,7 @@ pub const SIGNAL: &str = "style_shift";
 pub const LIKELIHOOD_RATIO: f64 = 3.0;
 
 /// The weights and cuts of the engine.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// How much each component counts.
@@ -74,7 +74,7 @@ impl Settings {
 }
 
 /// How much each component of a fingerprint counts.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Weights {
     /// Weight of the number of words.

@@ -13,11 +13,22 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::engines::About;
+
+/// What it is.
+pub const ABOUT: About = About {
+    name: "health",
+    summary: "The runtime engines in one number and one label, reported beside the verdict.",
+    formula: "sum(weight * value) / sum(weight) over the metrics that apply: latency 0.25, token_rate 0.25, fingerprint 0.30, structure 0.20",
+    range: "0 (well) to 1 (unwell); stable <= 0.25 < minor_variation <= 0.50 < degraded <= 0.75 < unstable",
+    source: "seed 001, HealthScoreEngine",
+};
+
 /// The labels, from well to unwell.
 pub const LABELS: [&str; 4] = ["stable", "minor_variation", "degraded", "unstable"];
 
 /// The weights and cuts of the score.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// Weight of the latency engine's value.

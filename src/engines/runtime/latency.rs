@@ -34,7 +34,7 @@ pub const SIGNAL: &str = "latency_high";
 pub const LIKELIHOOD_RATIO: f64 = 3.0;
 
 /// The cuts of the engine.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// `warn` from this deviation on: 1.5 is two and a half times the baseline.

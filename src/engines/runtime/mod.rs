@@ -1,5 +1,6 @@
 //! Is the service well? Each answer is compared with the rolling averages of its stream (seed 001).
 //!
+//! - [`outcome`]: did the call end well?
 //! - [`latency`]: slower than usual?
 //! - [`token_rate`]: fewer tokens per second than usual?
 //! - [`fingerprint`]: shaped unlike the usual answer?
@@ -9,5 +10,5 @@
 pub mod fingerprint;
 pub mod health;
 pub mod latency;
-pub mod structure;
+pub mod outcome;
 pub mod token_rate;

@@ -33,7 +33,7 @@ pub const LIKELIHOOD_RATIO: f64 = 3.0;
 const MS_PER_SECOND: f64 = 1000.0;
 
 /// The cuts of the engine.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// `warn` from this deficit on.

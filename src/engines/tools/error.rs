@@ -14,7 +14,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Settings of the error check.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// P(fires | degraded) / P(fires | well).

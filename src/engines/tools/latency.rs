@@ -20,7 +20,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Settings of the latency check.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// P(fires | fabricated) / P(fires | real) of `latency_anomaly`.

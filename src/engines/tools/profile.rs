@@ -14,7 +14,7 @@ pub const LATENCY_RANGE_MS: (f64, f64) = (50.0, 30_000.0);
 pub const UNREGISTERED_LATENCY_RANGE_MS: (f64, f64) = (2.0, 60_000.0);
 
 /// One tool's profile, as it stands in the configuration.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ToolProfile {
     /// Plausible execution time in milliseconds, from and to.
