@@ -26,6 +26,9 @@ use super::scan;
 /// Containers that may be nested in one another, the outermost included (the limit of `serde_json`).
 pub const MAX_DEPTH: usize = 127;
 
+/// Keys that an object has room for from the start; most have no more, and growing costs as much as parsing.
+const USUAL_KEYS: usize = 8;
+
 /// Objects up to this many keys are searched key by key for a duplicate; beyond it a set of hashes takes over.
 const LINEAR_KEYS: usize = 24;
 
@@ -89,11 +92,23 @@ impl<'a> Json<'a> {
     }
 
     /// Parses the value that the bytes begin with, and tells whether only white space follows. `None` when it is not
-    /// strict JSON; [`scan`] knows why.
+    /// strict JSON; the scanner knows why.
     pub(super) fn parse_first(bytes: &'a [u8]) -> Option<(Json<'a>, bool)> {
         let mut deserializer = serde_json::Deserializer::from_slice(bytes);
         let value = Json::deserialize(&mut deserializer).ok()?;
         Some((value, deserializer.end().is_ok()))
+    }
+
+    /// Parses a text that may hold JSON; gives it back when it does not.
+    pub(super) fn parse_text(text: Cow<'a, str>) -> Result<Json<'a>, Cow<'a, str>> {
+        let parsed = match &text {
+            Cow::Borrowed(text) => Json::parse_first(text.as_bytes()),
+            Cow::Owned(text) => Json::parse_first(text.as_bytes()).map(|(json, whole)| (json.into_owned(), whole)),
+        };
+        match parsed {
+            Some((json, true)) => Ok(json),
+            _ => Err(text),
+        }
     }
 
     /// The value of a key, when this is an object that has it.
@@ -456,7 +471,7 @@ impl<'de> Visitor<'de> for TreeVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json<'de>, A::Error> {
-        let mut entries = Vec::new();
+        let mut entries = Vec::with_capacity(USUAL_KEYS);
         let mut keys = Keys::default();
         while let Some(key) = map.next_key_seed(KeySeed)? {
             if keys.repeats(&key, &entries) {
@@ -613,6 +628,14 @@ pub(super) mod tests {
             let error = Json::parse(format!("{{\"x\":1,{keys}\"\\u0078\":2}}").as_bytes()).unwrap_err();
             assert_eq!(error.reason, "duplicate key `x`");
         }
+    }
+
+    #[test]
+    fn what_the_reader_reads_around_is_an_error_here() {
+        let check = |json: &[u8], expected: &str| assert_eq!(Json::parse(json).unwrap_err().to_string(), expected);
+        check(b"[1, NaN]", "NaN or Infinity at byte 4");
+        check(b"[\"\xff\", -Infinity]", "text that is not UTF-8 at byte 2");
+        check(b"1 2", "more text after the value at byte 2");
     }
 
     #[test]

@@ -12,8 +12,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    fields::{FIELDS, Field, Holds},
     json::Json,
-    native::{FIELDS, Field, Holds},
     values::Unit,
 };
 
@@ -157,7 +157,7 @@ fn has_stray_tilde(pointer: &str) -> bool {
 fn unknown_field(name: &str) -> String {
     let normalised = name.to_ascii_lowercase().replace('-', "_");
     let synonym = FIELDS.iter().find(|about| about.names.iter().any(|known| known.text == normalised));
-    let alike = |about: &&super::native::About| strsim::jaro_winkler(about.name, &normalised);
+    let alike = |about: &&super::fields::About| strsim::jaro_winkler(about.name, &normalised);
     let nearest = FIELDS.iter().max_by(|left, right| alike(left).total_cmp(&alike(right)));
     match synonym.or(nearest.filter(|about| alike(about) >= SUGGEST_FROM)) {
         Some(about) => format!("there is no field `{name}`; did you mean `{}`?", about.name),

@@ -2,13 +2,15 @@
 //!
 //! - [`json`]: the borrowed JSON tree that a unit is parsed into
 //! - [`reader`]: unit → [`Record`] or [`Rejected`], by the dialects below
-//! - [`native`]: our own field names and their common synonyms
+//! - [`fields`]: the fields of the normal form, and what logs call them
+//! - [`native`]: our own names and shapes, and the common ones beside them
 //! - [`openai_chat`]: OpenAI Chat Completions bodies, bare or as request/response pairs
 //! - [`mapping`]: `--map field=/json/pointer`, for home-made logs
 //! - [`schema`]: the JSON Schema of the normal form
 //! - [`values`]: times, counts and names out of JSON values
 //! - `scan`: why a unit is not strict JSON, and what can be read of it all the same
 
+pub mod fields;
 pub mod json;
 pub mod mapping;
 pub mod native;

@@ -9,6 +9,8 @@
 //!   answer: there is no response then, and the finish reason is `tool_calls`
 //! - model: the one that answered, else the one that was asked for
 //! - an error body `{"error": {"message", "type", "code"}}`: an error and no response
+//! - a response that is one message may carry `id`, `model`, `usage` and `stop_reason` itself, as Anthropic's do; one
+//!   below `body`, as in batch files, is unwrapped
 //! - a log of `messages` alone: the last message of the assistant is the response, those before it are the prompt
 //!
 //! **Source**: the OpenAI API reference (openai/openai-openapi); `created` is in whole seconds of the provider's
@@ -19,7 +21,7 @@
 
 use std::borrow::Cow;
 
-use super::{Message, Prompt, json::Json, native::parse_text};
+use super::{Message, Prompt, json::Json};
 
 /// The role of messages that do not say who speaks.
 const DEFAULT_ROLE: &str = "user";
@@ -27,7 +29,7 @@ const DEFAULT_ROLE: &str = "user";
 /// The finish reason of an answer that calls tools.
 const TOOL_CALLS: &str = "tool_calls";
 
-/// What a message may have. An object with other keys is a structured answer and no message.
+/// What a message may have. An object without a role and with other keys is a structured answer and no message.
 const MESSAGE_KEYS: [&str; 14] = [
     "role",
     "content",
@@ -122,11 +124,14 @@ impl<'a> Turn<'a> {
 }
 
 /// Reads what a record calls its response. Gives the value back when it holds no text at all.
-pub(super) fn read_answer(value: Json<'_>) -> Result<Answer<'_>, Json<'_>> {
+pub(super) fn read_answer(mut value: Json<'_>) -> Result<Answer<'_>, Json<'_>> {
     match value {
         Json::String(text) => Ok(answer_in_text(text)),
         Json::Object(_) if is_response_body(&value) => Ok(read_body(value)),
-        Json::Object(_) if is_message(&value) => Ok(Turn::of_message(value).into_answer()),
+        Json::Object(_) if is_message(&value) => Ok(read_message(value)),
+        Json::Object(_) if value.get("body").is_some_and(is_response_body) => {
+            Ok(value.take("body").map(read_body).unwrap_or_default())
+        }
         Json::Array(items) if is_parts(&items) => Ok(Answer { text: text_of(Json::Array(items)), ..Answer::default() }),
         Json::Object(_) | Json::Array(_) => {
             Ok(Answer { text: Some(value.to_compact_string().into()), ..Answer::default() })
@@ -184,7 +189,7 @@ fn answer_in_text(text: Cow<'_, str>) -> Answer<'_> {
     if !may_be_body {
         return Answer { text: Some(text), ..Answer::default() };
     }
-    match parse_text(text.clone()) {
+    match Json::parse_text(text.clone()) {
         Ok(body) if is_response_body(&body) => read_body(body),
         _ => Answer { text: Some(text), ..Answer::default() },
     }
@@ -193,7 +198,7 @@ fn answer_in_text(text: Cow<'_, str>) -> Answer<'_> {
 fn question_in_text(text: Cow<'_, str>) -> Conversation<'_> {
     let may_be_body = text.starts_with(['{', '[']) && text.contains("\"role\"");
     if may_be_body {
-        match parse_text(text.clone()) {
+        match Json::parse_text(text.clone()) {
             Ok(Json::Array(items)) if !items.is_empty() && items.iter().all(has_role) => return read_messages(items),
             Ok(body) if is_request_body(&body) => return read_request(body),
             _ => {}
@@ -210,6 +215,13 @@ fn read_body(mut body: Json<'_>) -> Answer<'_> {
     answer.usage = body.take("usage");
     answer.error = body.take("error").and_then(|mut error| text_at(&mut error, "message"));
     answer
+}
+
+fn read_message(mut message: Json<'_>) -> Answer<'_> {
+    let (id, model) = (text_at(&mut message, "id"), text_at(&mut message, "model"));
+    let (usage, stop_reason) = (message.take("usage"), text_at(&mut message, "stop_reason"));
+    let answer = Turn::of_message(message).into_answer();
+    Answer { id, model, usage, finish_reason: stop_reason.or(answer.finish_reason), ..answer }
 }
 
 fn read_request(mut body: Json<'_>) -> Conversation<'_> {
@@ -248,7 +260,7 @@ fn is_request_body(value: &Json<'_>) -> bool {
 fn is_message(value: &Json<'_>) -> bool {
     let Some(entries) = value.as_object() else { return false };
     let has_content = entries.iter().any(|(key, _)| matches!(key.as_ref(), "content" | "tool_calls"));
-    has_content && entries.iter().all(|(key, _)| MESSAGE_KEYS.contains(&key.as_ref()))
+    has_content && (has_role(value) || entries.iter().all(|(key, _)| MESSAGE_KEYS.contains(&key.as_ref())))
 }
 
 fn has_role(value: &Json<'_>) -> bool {
@@ -389,6 +401,26 @@ mod tests {
         check(r#"{"role":"assistant","content":null,"function_call":{}}"#, (None, Some("tool_calls")));
         assert_eq!(read(r#"{"choices":[{"text":"t","finish_reason":"length"}]}"#).response.as_deref(), Some("t"));
         assert_eq!(read(r#"{"choices":[],"error":"e"}"#).response, None);
+    }
+
+    #[test]
+    fn messages_with_counts_of_their_own_and_bodies_of_batches() {
+        let message = r#"{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"a"}],"stop_reason":"end_turn","usage":{"input_tokens":5,"output_tokens":7}}"#;
+        let unit = format!(
+            r#"{{"request":{{"system":"s","messages":[{{"role":"user","content":"u"}}]}},"response":{message}}}"#
+        );
+        let record = read(&unit);
+        assert_eq!((record.response.as_deref(), record.system.as_deref()), (Some("a"), Some("s")));
+        assert_eq!((record.id.as_deref(), record.model.as_deref()), (Some("msg_1"), Some("m")));
+        assert_eq!((record.prompt_tokens, record.response_tokens), (Some(5), Some(7)));
+        assert_eq!(record.finish_reason.as_deref(), Some("end_turn"));
+
+        let body = RESPONSES.lines().next().unwrap();
+        let batch =
+            format!(r#"{{"id":"b","custom_id":"c","response":{{"status_code":200,"body":{body}}},"error":null}}"#);
+        let record = read(&batch);
+        assert_eq!(record.response.as_deref(), Some("Hello! How can I assist you today?"));
+        assert_eq!((record.id.as_deref(), record.response_tokens), (Some("b"), Some(10)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Unit → [`Record`] or [`Rejected`], by the dialects beside this file.
 //!
 //! A unit is parsed strictly first, borrowing its text. Only what the strict parser refuses goes through the slower
-//! [`scan`], which names the fault or reads around the oddities of real writers (`NaN`, broken UTF-8), with a note.
+//! `scan`, which names the fault or reads around the oddities of real writers (`NaN`, broken UTF-8), with a note.
 //! A unit that holds several values, or an array of them, gives as many items.
 //!
 //! **Limits**: [`MAX_ITEMS_PER_UNIT`] items; a unit that breaks in its first value, or an array that breaks anywhere,
@@ -355,51 +355,31 @@ mod tests {
 
     #[test]
     fn several_values_are_items_with_their_places() {
-        let places = |unit: &[u8]| match read(unit) {
-            Parsed::Many(items) => items
-                .into_iter()
-                .map(|item| {
-                    (
-                        item.item,
-                        item.byte,
-                        item.outcome
-                            .map(|record| record.id.unwrap_or_default().into_owned())
-                            .map_err(|rejected| (rejected.byte, rejected.reason)),
-                    )
-                })
-                .collect(),
-            Parsed::One(outcome) => panic!("{outcome:?}"),
+        let check = |unit: &[u8], expected: &[(usize, &str)]| {
+            let Parsed::Many(items) = read(unit) else { panic!("{}", unit.escape_ascii()) };
+            let shown = items.into_iter().enumerate().map(|(position, Item { item, byte, outcome })| {
+                assert_eq!(item as usize, position);
+                let outcome = outcome.map(|record| record.id.unwrap_or_default().into_owned());
+                (byte, outcome.unwrap_or_else(|Rejected { byte, reason }| format!("{reason} at {byte}")))
+            });
+            let expected: Vec<(usize, String)> =
+                expected.iter().map(|(byte, shown)| (*byte, (*shown).to_owned())).collect();
+            assert_eq!(shown.collect::<Vec<_>>(), expected, "{}", unit.escape_ascii());
         };
-        let id = |id: &str| Ok(id.to_owned());
-        let no = |byte: usize, reason: &str| Err((byte, reason.to_owned()));
-        let check = |unit: &[u8], expected: Vec<(u32, usize, Result<String, (usize, String)>)>| {
-            assert_eq!(
-                {
-                    let found: Vec<_> = places(unit);
-                    found
-                },
-                expected,
-                "{}",
-                unit.escape_ascii()
-            )
-        };
-        check(br#"{"id":"a","prompt":""}{"id":"b","prompt":""}"#, vec![(0, 0, id("a")), (1, 22, id("b"))]);
-        check(
-            br#" {"id":"a","prompt":""} {"id":"}"#,
-            vec![(0, 1, id("a")), (1, 24, no(32, "ends inside of a string"))],
-        );
+        check(br#"{"id":"a","prompt":""}{"id":"b","prompt":""}"#, &[(0, "a"), (22, "b")]);
+        check(br#" {"id":"a","prompt":""} {"id":"}"#, &[(1, "a"), (24, "ends inside of a string at 32")]);
+        check(br#"{"id":"a","error":NaN,"prompt":""}{"id":"b","prompt":""}"#, &[(0, "a"), (34, "b")]);
+        check(br#"{"id":"a","prompt":""} junk"#, &[(0, "a"), (23, "not a JSON object but text at 23")]);
+        check(b"\xef\xbb\xbf[{\"id\":\"a\",\"prompt\":\"\"}]", &[(4, "a")]);
         check(
             br#"[{"id":"a","prompt":""}, {"id":"b","error":NaN,"prompt":""},3,[]]"#,
-            vec![
-                (0, 1, id("a")),
-                (1, 25, id("b")),
-                (2, 60, no(60, "not a JSON object but a number")),
-                (3, 62, no(62, "not a JSON object but an array")),
+            &[
+                (1, "a"),
+                (25, "b"),
+                (60, "not a JSON object but a number at 60"),
+                (62, "not a JSON object but an array at 62"),
             ],
         );
-        check(br#"{"id":"a","error":NaN,"prompt":""}{"id":"b","prompt":""}"#, vec![(0, 0, id("a")), (1, 34, id("b"))]);
-        check(b"\xef\xbb\xbf[{\"id\":\"a\",\"prompt\":\"\"}]", vec![(0, 4, id("a"))]);
-        check(br#"{"id":"a","prompt":""} junk"#, vec![(0, 0, id("a")), (1, 23, no(23, "not a JSON object but text"))]);
     }
 
     #[test]

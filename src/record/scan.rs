@@ -34,6 +34,8 @@ pub(super) struct Scan {
     pub patched: Option<Vec<u8>>,
     /// What was patched.
     pub problems: Vec<Problem>,
+    /// Where the first patch begins, and what stood there.
+    pub first_oddity: Option<(usize, &'static str)>,
 }
 
 /// Scans the value that `bytes` begin with. `base` is added to the bytes that reasons name.
@@ -49,11 +51,11 @@ pub(super) fn scan(bytes: &[u8], base: usize) -> Result<Scan, ParseError> {
 pub(super) fn fault(bytes: &[u8]) -> ParseError {
     match scan(bytes, 0) {
         Err(error) => error,
-        Ok(scan) => match (next_visible(bytes, scan.end), scan.problems.first()) {
-            (Some(byte), _) => ParseError { byte, reason: "more text after the value".to_owned() },
-            (None, Some(problem)) => ParseError { byte: 0, reason: problem.reason.clone() },
-            (None, None) => ParseError { byte: 0, reason: "not strict JSON".to_owned() },
-        },
+        Ok(scan) => {
+            let trailing = next_visible(bytes, scan.end).map(|byte| (byte, "more text after the value"));
+            let (byte, reason) = trailing.or(scan.first_oddity).unwrap_or((0, "not strict JSON"));
+            ParseError { byte, reason: reason.to_owned() }
+        }
     }
 }
 
@@ -118,6 +120,8 @@ impl<'a> Scanner<'a> {
     fn finish(mut self, base: usize) -> Scan {
         let is_patched = self.notes.iter().any(Option::is_some);
         self.patched.extend_from_slice(&self.bytes[self.copied..self.at]);
+        let places = self.notes.iter().zip(ODDITIES);
+        let first_oddity = places.filter_map(|(note, (what, _))| Some((note.as_ref()?.byte + base, what))).min();
         let notes = self.notes.into_iter().zip(ODDITIES);
         let problems = notes.filter_map(|(note, (what, reading))| {
             let Note { byte, pointer, count } = note?;
@@ -125,7 +129,13 @@ impl<'a> Scanner<'a> {
             Some(Problem { field: pointer, reason: format!("{what} at byte {}{more} {reading}", byte + base) })
         });
         let problems = problems.collect();
-        Scan { end: self.at, elements: self.elements, patched: is_patched.then_some(self.patched), problems }
+        Scan {
+            end: self.at,
+            elements: self.elements,
+            patched: is_patched.then_some(self.patched),
+            problems,
+            first_oddity,
+        }
     }
 
     /// One value with everything in it; a loop and not a recursion, so that hostile nesting costs no stack.
@@ -226,11 +236,10 @@ impl<'a> Scanner<'a> {
             None => return Err(self.ends("inside of an object")),
         }
         let token = self.string()?;
-        let text = key_text(&self.bytes[token.clone()]);
-        let shown = shown_key(&text);
         if let Some(Frame::Object { key, keys }) = self.frames.last_mut() {
             *key = token.clone();
-            if !keys.insert(text) {
+            if !keys.insert(key_text(&self.bytes[token.clone()])) {
+                let shown = shown_key(&key_text(&self.bytes[token.clone()]));
                 return Err(self.fault(token.start, format!("duplicate key `{shown}`")));
             }
         }
@@ -267,7 +276,11 @@ impl<'a> Scanner<'a> {
                     return Err(self.fault(self.at, "a control character inside of a string (it must be escaped)"));
                 }
                 Some(0x80..) => self.beyond_ascii(),
-                Some(_) => self.at += 1,
+                Some(_) => {
+                    let rest = &self.bytes[self.at..];
+                    let is_special = |byte: &u8| matches!(byte, 0..0x20 | b'"' | b'\\' | 0x80..);
+                    self.at += rest.iter().position(is_special).unwrap_or(rest.len());
+                }
             }
         }
         self.at += 1;

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::native::{About, FIELDS, Holds, Name};
+use super::fields::{About, FIELDS, Holds, Name};
 
 /// The JSON Schema (2020-12) of a record in the normal form.
 pub fn record_schema() -> Value {
