@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, bail};
 use clap::ValueHint;
 
 use llmverify::{
@@ -95,7 +95,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     bar.finish();
     let nobody_reads = !sinks.is_empty() && sinks.iter().all(Sink::is_closed);
     drop(sinks);
-    let report = result.map_err(|error| anyhow!(CouldNotAudit(format!("cannot write the report: {error:#}"))))?;
+    let report = result.map_err(|error| anyhow::Error::new(CouldNotAudit(format!("cannot write the report: {error:#}"))))?;
     if nobody_reads && args.out.is_empty() {
         return Ok(ExitStatus::Ok);
     }
@@ -179,12 +179,7 @@ fn terminal_width() -> u16 {
     if !io::stdout().is_terminal() {
         return WIDTH_DEFAULT;
     }
-    console_width().unwrap_or(WIDTH_DEFAULT)
-}
-
-/// The width of the terminal, through the progress bar's library, which knows it already.
-fn console_width() -> Option<u16> {
-    indicatif::TermLike::width(&indicatif::TermLikeConsole::stdout()).into()
+    terminal_size::terminal_size().map_or(WIDTH_DEFAULT, |(width, _)| width.0)
 }
 
 /// Names what could not be read, one line each, on standard error.

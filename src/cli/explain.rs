@@ -2,11 +2,9 @@
 
 use std::io::Write as _;
 
-use anyhow::anyhow;
-
 use llmverify::{
     pipeline::Auditor,
-    report::{VerdictRecord, terminal::Styles, waterfall},
+    report::{VerdictRecord, safe_json, terminal::Styles, waterfall},
     verdict::gate::ExitStatus,
 };
 
@@ -50,11 +48,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
     let found = pool.install(|| auditor.explain(&mut reader, &filter, |record| args.wants(record)))?;
     let Some(record) = found else {
-        return Err(anyhow!(CouldNotAudit(format!("no audited record {}", args.wanted()))));
+        return Err(anyhow::Error::new(CouldNotAudit(format!("no audited record {}", args.wanted()))));
     };
     let mut out = anstream::stdout().lock();
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &record)?;
+        out.write_all(&safe_json::pretty(&record))?;
         writeln!(out)?;
     } else {
         out.write_all(waterfall::render(&record, &Styles::colored()).as_bytes())?;

@@ -148,7 +148,7 @@ impl Inputs {
         if matches!(self.sample, Some(Sample::Count(_))) && self.paths.iter().any(|path| path == "-") {
             bail!("--sample N reads its input twice, which standard input cannot; use a share such as --sample 5%");
         }
-        let mut filter = Filter { since_ms: self.since, until_ms: self.until, ..Filter::default() };
+        let mut filter = Filter::between(self.since, self.until);
         match self.sample {
             None => {}
             Some(sample) => filter.draw(sample, || self.open(settings))?,

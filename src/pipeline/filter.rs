@@ -30,6 +30,11 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// All units whose record's time is in the window, given in milliseconds since the epoch.
+    pub fn between(since_ms: Option<i64>, until_ms: Option<i64>) -> Filter {
+        Filter { since_ms, until_ms, hash_max: None }
+    }
+
     /// Draws a sample. Every unit has a fixed hash (of its source and offset); a sample is the units with the
     /// smallest. A count needs the hashes of all units first, for which `open` is read once.
     ///
@@ -85,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_window_is_half_open_and_wants_a_time() {
-        let filter = Filter { since_ms: Some(10), until_ms: Some(20), ..Filter::default() };
+        let filter = Filter::between(Some(10), Some(20));
         let taken = |time| filter.takes_time(time);
         assert_eq!([9, 10, 19, 20].map(|time| taken(Some(time))), [false, true, true, false]);
         assert!(!taken(None));

@@ -10,8 +10,9 @@ use crate::report::{
 /// One output: a format, which records it holds, and where it goes.
 pub struct Sink<'f> {
     renderer: Renderer<'f>,
-    /// `None` once its reader has gone.
+    /// `None` once it is finished, or its reader has gone.
     writer: Option<Writer<'f, Box<dyn Write + Send + 'f>>>,
+    is_closed: bool,
 }
 
 /// What one batch adds to one sink.
@@ -21,7 +22,7 @@ impl<'f> Sink<'f> {
     /// A sink that has written nothing yet.
     pub fn new(format: &'f dyn Format, records: Records, out: impl Write + Send + 'f) -> Sink<'f> {
         let renderer = Renderer { format, records };
-        Sink { renderer, writer: Some(Writer::new(renderer, Box::new(out))) }
+        Sink { renderer, writer: Some(Writer::new(renderer, Box::new(out))), is_closed: false }
     }
 
     /// What renders batches for this sink, in any thread.
@@ -31,7 +32,7 @@ impl<'f> Sink<'f> {
 
     /// Whether the reader has gone (a closed pipe, which is no error).
     pub fn is_closed(&self) -> bool {
-        self.writer.is_none()
+        self.is_closed
     }
 
     pub(crate) fn head(&mut self) -> io::Result<()> {
@@ -43,10 +44,8 @@ impl<'f> Sink<'f> {
     }
 
     pub(crate) fn finish(&mut self, report: &Report) -> io::Result<()> {
-        match self.writer.take().map(|writer| writer.finish(report)) {
-            Some(Err(error)) if error.kind() != ErrorKind::BrokenPipe => Err(error),
-            _ => Ok(()),
-        }
+        let Some(writer) = self.writer.take() else { return Ok(()) };
+        self.forgive(writer.finish(report).map(drop))
     }
 
     fn write(
@@ -54,9 +53,16 @@ impl<'f> Sink<'f> {
         write: impl FnOnce(&mut Writer<'f, Box<dyn Write + Send + 'f>>) -> io::Result<()>,
     ) -> io::Result<()> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
-        match write(writer) {
+        let result = write(writer);
+        self.forgive(result)
+    }
+
+    /// A reader that goes has a right to; nothing more is written to it.
+    fn forgive(&mut self, result: io::Result<()>) -> io::Result<()> {
+        match result {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                 self.writer = None;
+                self.is_closed = true;
                 Ok(())
             }
             result => result,

@@ -16,6 +16,7 @@ use super::{
     native,
     scan::{self, next_visible},
 };
+use crate::input::framing::split_values;
 
 /// Records that one unit may hold; a unit with more is rejected, so that its size bounds the memory that it takes.
 pub const MAX_ITEMS_PER_UNIT: usize = 65_536;
@@ -157,35 +158,6 @@ fn not_an_object(bytes: &[u8], base: usize) -> Rejected {
         (Err(_), _) => "not a JSON object but text".to_owned(),
     };
     Rejected { byte: base, reason }
-}
-
-/// Stands in for `crate::input::framing::split_values` until both are in one tree.
-fn split_values(line: &[u8]) -> Vec<Range<usize>> {
-    let mut ranges = Vec::new();
-    let mut at = 0;
-    while let Some(start) = next_visible(line, at) {
-        at = end_of_value(line, start);
-        ranges.push(start..at);
-    }
-    ranges
-}
-
-fn end_of_value(line: &[u8], start: usize) -> usize {
-    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
-    for (at, byte) in line.iter().enumerate().skip(start) {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            _ if in_string => {}
-            b'{' | b'[' if depth == 0 && at > start => return at,
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' if depth <= 1 => return at + 1,
-            b'}' | b']' => depth -= 1,
-            _ => {}
-        }
-    }
-    line.len()
 }
 
 #[cfg(test)]

@@ -5,13 +5,13 @@
 //! `total.merge(first); total.merge(second); …`. Lists keep what came first (or what is worst, then first), which is why
 //! the order counts.
 //!
-//! **Limits**: a part is bounded by its batch; the total by [`STREAMS_MAX`], [`EVENTS_MAX`], [`REJECTED_LISTED_MAX`] and
-//! [`WORST_MAX`]. Streams beyond the limit are counted together.
+//! **Limits**: a part is bounded by its batch; the total by [`STREAMS_MAX`], [`EVENTS_MAX`], [`REJECTED_LISTED_MAX`],
+//! [`PROBLEMS_LISTED_MAX`] and [`WORST_MAX`]. Streams beyond the limit are counted together.
 
 use std::collections::BTreeMap;
 
 use super::{
-    summary::Event,
+    summary::{Event, PlacedProblem},
     timeline::{Decisions, Timeline},
     verdict_record::{FINDINGS_PER_RECORD_MAX, Questions, RejectedUnit, State, VerdictRecord},
 };
@@ -27,6 +27,8 @@ pub const STREAMS_MAX: usize = 200;
 pub const EVENTS_MAX: usize = 100;
 /// No report lists more rejected units than this.
 pub const REJECTED_LISTED_MAX: usize = 20;
+/// No report lists more unusable fields than this.
+pub const PROBLEMS_LISTED_MAX: usize = 20;
 /// No report shows more of the worst records than this.
 pub const WORST_MAX: usize = 10;
 
@@ -65,6 +67,8 @@ pub struct Partial {
     pub(super) rules: BTreeMap<&'static str, RuleCounts>,
     pub(super) worst: Vec<VerdictRecord>,
     pub(super) rejected: Vec<RejectedUnit>,
+    pub(super) problems: Vec<PlacedProblem>,
+    pub(super) problems_total: u64,
     pub(super) events: Vec<Event>,
     pub(super) events_total: u64,
     pub(super) limits: BTreeMap<&'static str, LimitCounts>,
@@ -134,8 +138,22 @@ impl Partial {
             counts.applicable += 1;
             counts.fired += u64::from(signal.fired);
         }
+        self.list_problems(record);
         self.count_findings(record);
         self.keep_if_bad(record);
+    }
+
+    fn list_problems(&mut self, record: &VerdictRecord) {
+        self.problems_total += record.problems.len() as u64;
+        let room = PROBLEMS_LISTED_MAX.saturating_sub(self.problems.len());
+        self.problems.extend(record.problems.iter().take(room).map(|problem| PlacedProblem {
+            source: record.source.clone(),
+            line: record.line,
+            item: record.item,
+            byte: record.byte,
+            field: problem.field.clone(),
+            reason: problem.reason.clone(),
+        }));
     }
 
     /// Counts a unit that is no record.
@@ -202,6 +220,9 @@ impl Partial {
         }
         self.rejected.extend(next.rejected);
         self.rejected.truncate(REJECTED_LISTED_MAX);
+        self.problems.extend(next.problems);
+        self.problems.truncate(PROBLEMS_LISTED_MAX);
+        self.problems_total += next.problems_total;
         self.events.extend(next.events);
         self.events.truncate(EVENTS_MAX);
         self.events_total += next.events_total;

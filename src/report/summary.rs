@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    aggregate::{EVENTS_MAX, Partial, QuestionCounts, REJECTED_LISTED_MAX, STREAMS_MAX, StreamCounts},
+    aggregate::{EVENTS_MAX, Partial, QuestionCounts, PROBLEMS_LISTED_MAX, REJECTED_LISTED_MAX, STREAMS_MAX, StreamCounts},
     timeline::{Decisions, TimelineSummary},
     verdict_record::{Questions, RejectedUnit, VerdictRecord},
 };
@@ -52,6 +52,8 @@ pub struct Report {
     pub worst: Vec<VerdictRecord>,
     /// The units that are no records.
     pub rejected: RejectedSummary,
+    /// The fields that were present but could not be used.
+    pub problems: ProblemSummary,
     /// The limits that were reached.
     pub limits_reached: Vec<LimitReached>,
 }
@@ -279,6 +281,35 @@ pub struct RejectedSummary {
     pub first: Vec<RejectedUnit>,
 }
 
+/// The fields that were present but could not be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ProblemSummary {
+    /// How many there are.
+    pub total: u64,
+    /// How many of them are listed at most.
+    pub listed_max: u64,
+    /// The first of them.
+    pub first: Vec<PlacedProblem>,
+}
+
+/// A field that was present but could not be used, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PlacedProblem {
+    /// The source that the record comes from.
+    pub source: String,
+    /// Line on which the record begins, from 1.
+    pub line: u64,
+    /// Position among the records of that line, from 0; absent when the line holds one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<u32>,
+    /// Offset of the record's first byte in the (decompressed) source.
+    pub byte: u64,
+    /// The field.
+    pub field: String,
+    /// Why it could not be used, as a clause.
+    pub reason: String,
+}
+
 /// A limit that was reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LimitReached {
@@ -315,6 +346,11 @@ impl Report {
                 total: whole.ledger.rejected,
                 listed_max: REJECTED_LISTED_MAX as u64,
                 first: whole.rejected,
+            },
+            problems: ProblemSummary {
+                total: whole.problems_total,
+                listed_max: PROBLEMS_LISTED_MAX as u64,
+                first: whole.problems,
             },
             events: whole.events,
             worst: whole.worst,
