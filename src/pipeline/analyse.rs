@@ -81,7 +81,9 @@ impl Analyst<'_> {
                 Ok(Parsed::One(parsed)) => push(place(None, 0), self.analyse(parsed)),
                 Ok(Parsed::Many(items)) => {
                     for item in items {
-                        push(place(Some(item.item), item.byte), self.analyse(item.outcome));
+                        // The offset of a fault counts from the unit, that of a record from itself.
+                        let offset = if item.outcome.is_ok() { item.byte } else { 0 };
+                        push(place(Some(item.item), offset), self.analyse(item.outcome));
                     }
                 }
             }
