@@ -46,7 +46,7 @@ use consistency::{Memory, Violation};
 use latency::Pace;
 use plausibility::Window;
 use shift::When;
-use spc::{ControlChart, Limits, Point, Scale};
+use spc::{ControlChart, Limits, Point, Quantity};
 
 /// Settings of everything that remembers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -169,7 +169,7 @@ pub const ABOUT: [About; 5] = [
     About {
         name: spc::STYLE_SIGNAL,
         summary: "Finds answers shaped unlike the model's usual ones, on a control chart of the distance.",
-        formula: "the four rules on ln(1 + fingerprint distance), above the mean only",
+        formula: "the four rules on the logarithm of the fingerprint distance, above the mean only",
         range: "0 (in control) to 1 (all four rules)",
         source: "seeds 000 and 001 for the distance, seed 002 for the chart",
     },
@@ -424,8 +424,8 @@ impl History {
 
     fn observe_tool(&mut self, row: &Row, at: usize, when: When, observation: &mut Observation) {
         let (settings, stream) = (&self.settings, &mut self.streams[at]);
-        let latency = row.latency_ms.map(|ms| stream.latency.place(ms, Scale::Log, &settings.spc));
-        let size = row.result_length.map(|length| stream.output.place(length, Scale::Log, &settings.spc));
+        let latency = row.latency_ms.map(|ms| stream.latency.place(ms, Quantity::Magnitude, &settings.spc));
+        let size = row.result_length.map(|length| stream.output.place(length, Quantity::Magnitude, &settings.spc));
         judge_latency(row, latency.as_ref(), stream, &settings.latency, observation);
         let blocked = tier0_blocks(row, observation, settings.needs_evidence);
         if !blocked {
@@ -449,7 +449,7 @@ impl History {
         for field in &row.fields {
             let Some(memory) = find(memories, field.name, field.index as usize) else { continue };
             let Some(chart) = &memories[memory].chart else { continue };
-            let point = chart.place(field.value, Scale::SignedLog, &self.settings.spc);
+            let point = chart.place(field.value, Quantity::Number, &self.settings.spc);
             self.scratch.push(FieldPoint { field: *field, memory, point });
         }
     }
@@ -627,7 +627,7 @@ impl History {
             }
             self.charts_held += 1;
             let mut chart = Box::<ControlChart>::default();
-            let point = chart.place(field.value, Scale::SignedLog, &settings.spc);
+            let point = chart.place(field.value, Quantity::Number, &settings.spc);
             let values = settings.plausibility.values_max.max(spc::RULE_POINTS_MAX);
             chart.learn(&point, values, When::default(), &settings.spc, &settings.shift);
             stream.fields[memory].chart = Some(chart);
@@ -640,7 +640,7 @@ impl History {
         let usual = stream.baseline.fingerprint.filter(|_| stream.baseline.stable);
         if let Some((current, usual)) = row.fingerprint.zip(usual).filter(|_| settings.spc.style_shift) {
             let distance = fingerprint::distance(&current, &usual, &settings.fingerprint);
-            let point = stream.style.place(distance, Scale::SignedLog, &settings.spc);
+            let point = stream.style.place(distance, Quantity::Number, &settings.spc);
             if point.z.is_some() {
                 let limits = &self.limits[1];
                 let hits = stream.style.hits(&point, limits, true);
@@ -662,7 +662,7 @@ impl History {
             [(Chart::Latency, &mut stream.latency, row.latency_ms), (Chart::TokensPerSecond, &mut stream.output, speed)]
         {
             let Some(value) = value else { continue };
-            let point = state.place(value, Scale::Log, &settings.spc);
+            let point = state.place(value, Quantity::Magnitude, &settings.spc);
             if let Some(since) = state.learn(&point, spc::RULE_POINTS_MAX, when, &settings.spc, &settings.shift) {
                 observation.shifts.push(shift_event(row.stream, chart, when, &point, since.began, since.mean()));
             }
