@@ -300,7 +300,11 @@ fn consistency_session(input: &Value, settings: &Settings) -> Result<Value> {
 fn consistency_historical(input: &Value, settings: &Settings) -> Result<Value> {
     let consistency = &settings.history.consistency;
     consistency_of(input, settings, consistency.arguments_results, |field, earlier, violations| {
-        consistency::against_arguments(field, earlier.iter().copied(), consistency, violations);
+        if consistency.program_rule {
+            consistency::by_program(field, earlier.iter().copied(), consistency, violations);
+        } else {
+            consistency::against_arguments(field, earlier, consistency, violations);
+        }
     })
 }
 
