@@ -203,25 +203,21 @@ pub fn against_session(field: &Field, earlier: &[f64], settings: &Settings, viol
     }
 }
 
-/// Compares a number with those of the same arguments, oldest first, and adds what contradicts.
-pub fn against_arguments(
-    field: &Field,
-    earlier: impl ExactSizeIterator<Item = f64> + Clone,
-    settings: &Settings,
-    violations: &mut Vec<Violation>,
-) {
-    if settings.program_rule {
-        by_program(field, earlier, settings, violations);
-        return;
-    }
+/// Compares a number with those of the same arguments, in any order, and adds what contradicts.
+pub fn against_arguments(field: &Field, earlier: &[f64], settings: &Settings, violations: &mut Vec<Violation>) {
     let count = earlier.len();
-    if count < settings.arguments_results_min || most_are_close(field.value, earlier.clone(), settings.median_share) {
+    if count < settings.arguments_results_min || median_is_close(field.value, earlier, settings.median_share) {
         return;
     }
-    let mut values: Vec<f64> = earlier.collect();
+    let mut values = earlier.to_vec();
     let median = median(&mut values);
     let distance = (field.value - median).abs();
     if distance <= settings.median_share * median.abs() {
+        return;
+    }
+    // When less than half of the values are closer to the median than the distance needs, the MAD is too large.
+    let needed = distance / (settings.mad_sigmas * MAD_TO_SIGMA);
+    if 2 * values.iter().filter(|value| (**value - median).abs() <= needed).count() < count {
         return;
     }
     values.iter_mut().for_each(|value| *value = (*value - median).abs());
@@ -232,14 +228,23 @@ pub fn against_arguments(
     }
 }
 
-/// When more than half of the earlier values v have |value - v| ≤ share · |v|, so has their median, because those v
-/// fill one interval (for a share of at most 1). This spares most calls the sorting.
-fn most_are_close(value: f64, earlier: impl ExactSizeIterator<Item = f64>, share: f64) -> bool {
+/// Whether the median of the earlier values is one of those v that have |value - v| ≤ share · |v|. They fill one interval
+/// (for a share of at most 1), and the median is in it when less than half of the values lie on either side of it. This
+/// spares most calls the sorting.
+fn median_is_close(value: f64, earlier: &[f64], share: f64) -> bool {
     let count = earlier.len();
-    share <= 1.0 && 2 * earlier.filter(|v| (value - v).abs() <= share * v.abs()).count() > count
+    let (mut below, mut above) = (0, 0);
+    for &v in earlier {
+        let far = (value - v).abs() > share * v.abs();
+        below += usize::from(far & (v < value));
+        above += usize::from(far & (v > value));
+    }
+    share <= 1.0 && 2 * below < count && 2 * above < count
 }
 
-fn by_program(
+/// The rule of seed 002's program in the place of [`against_arguments`]: a swing against any of the last few results,
+/// oldest first.
+pub fn by_program(
     field: &Field,
     earlier: impl ExactSizeIterator<Item = f64>,
     settings: &Settings,
@@ -264,7 +269,7 @@ fn median(values: &mut [f64]) -> f64 {
     if values.is_empty() {
         return 0.0;
     }
-    let even = values.len() % 2 == 0;
+    let even = values.len().is_multiple_of(2);
     let (below, &mut upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
     if !even {
         return upper;
@@ -408,7 +413,11 @@ mod tests {
 
     fn arguments(earlier: &[f64], now: f64, settings: &Settings) -> f64 {
         let mut violations = Vec::new();
-        against_arguments(&field(now), earlier.iter().copied(), settings, &mut violations);
+        if settings.program_rule {
+            by_program(&field(now), earlier.iter().copied(), settings, &mut violations);
+        } else {
+            against_arguments(&field(now), earlier, settings, &mut violations);
+        }
         score(&violations)
     }
 
@@ -471,7 +480,7 @@ mod tests {
             earlier in prop::collection::vec(prop_oneof![-100.0..100.0f64, Just(0.0)], 10..50),
             now in prop_oneof![-200.0..200.0f64, Just(0.0)],
         ) {
-            if most_are_close(now, earlier.iter().copied(), MEDIAN_SHARE) {
+            if median_is_close(now, &earlier, MEDIAN_SHARE) {
                 let mut values = earlier.clone();
                 let median = median(&mut values);
                 prop_assert!((now - median).abs() <= MEDIAN_SHARE * median.abs() + 1e-9);

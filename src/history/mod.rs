@@ -46,7 +46,7 @@ use consistency::{Memory, Violation};
 use latency::Pace;
 use plausibility::Window;
 use shift::When;
-use spc::{ControlChart, Limits, Point, Scale};
+use spc::{ControlChart, Limits, Point, Quantity};
 
 /// Settings of everything that remembers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -136,7 +136,7 @@ pub struct Override {
 /// Streams that are remembered.
 pub const STREAMS_MAX: usize = 10_000;
 /// Fields that are charted in all; each takes about a kilobyte.
-pub const CHARTS_MAX: usize = 12_288;
+pub const CHARTS_MAX: usize = 8_192;
 
 /// What the parts with a signal of their own are, in the order of their signals.
 pub const ABOUT: [About; 5] = [
@@ -171,7 +171,7 @@ pub const ABOUT: [About; 5] = [
     About {
         name: spc::STYLE_SIGNAL,
         summary: "Finds answers shaped unlike the model's usual ones, on a control chart of the distance.",
-        formula: "the four rules on ln(1 + fingerprint distance), above the mean only",
+        formula: "the four rules on the logarithm of the fingerprint distance, above the mean only",
         range: "0 (in control) to 1 (all four rules)",
         source: "seeds 000 and 001 for the distance, seed 002 for the chart",
     },
@@ -428,8 +428,8 @@ impl History {
 
     fn observe_tool(&mut self, row: &Row, at: usize, when: When, observation: &mut Observation) {
         let (settings, stream) = (&self.settings, &mut self.streams[at]);
-        let latency = row.latency_ms.map(|ms| stream.latency.place(ms, Scale::Log, &settings.spc));
-        let size = row.result_length.map(|length| stream.output.place(length, Scale::Log, &settings.spc));
+        let latency = row.latency_ms.map(|ms| stream.latency.place(ms, Quantity::Magnitude, &settings.spc));
+        let size = row.result_length.map(|length| stream.output.place(length, Quantity::Magnitude, &settings.spc));
         judge_latency(row, latency.as_ref(), stream, &settings.latency, observation);
         let blocked = tier0_blocks(row, observation, settings.needs_evidence);
         if !blocked {
@@ -453,7 +453,7 @@ impl History {
         for field in &row.fields {
             let Some(memory) = find(memories, field.name, field.index as usize) else { continue };
             let Some(chart) = &memories[memory].chart else { continue };
-            let point = chart.place(field.value, Scale::SignedLog, &self.settings.spc);
+            let point = chart.place(field.value, Quantity::Number, &self.settings.spc);
             self.scratch.push(FieldPoint { field: *field, memory, point });
         }
     }
@@ -519,12 +519,12 @@ impl History {
     }
 
     fn judge_consistency(&mut self, row: &Row, observation: &mut Observation) {
-        let settings = self.settings.consistency.clone();
+        let settings = &self.settings.consistency;
         if let Some(session) = row.session {
             let (mut violations, mut compared) = (Vec::new(), 0);
             self.sessions.compare((row.stream, session), &row.fields, |field, window| {
                 compared = compared.max(window.values().len());
-                consistency::against_session(field, window.values(), &settings, &mut violations);
+                consistency::against_session(field, window.values(), settings, &mut violations);
             });
             if compared >= settings.session_results_min {
                 let ratio = settings.session_likelihood_ratio;
@@ -541,7 +541,11 @@ impl History {
             let (mut violations, mut compared) = (Vec::new(), 0);
             self.arguments.compare((row.stream, arguments), &row.fields, |field, window| {
                 compared = compared.max(window.values().len());
-                consistency::against_arguments(field, window.in_order(), &settings, &mut violations);
+                if settings.program_rule {
+                    consistency::by_program(field, window.in_order(), settings, &mut violations);
+                } else {
+                    consistency::against_arguments(field, window.values(), settings, &mut violations);
+                }
             });
             let needed = if settings.program_rule { settings.program_results } else { settings.arguments_results_min };
             if compared >= needed {
@@ -631,7 +635,7 @@ impl History {
             }
             self.charts_held += 1;
             let mut chart = Box::<ControlChart>::default();
-            let point = chart.place(field.value, Scale::SignedLog, &settings.spc);
+            let point = chart.place(field.value, Quantity::Number, &settings.spc);
             let values = settings.plausibility.values_max.max(spc::RULE_POINTS_MAX);
             chart.learn(&point, values, When::default(), &settings.spc, &settings.shift);
             stream.fields[memory].chart = Some(chart);
@@ -644,7 +648,7 @@ impl History {
         let usual = stream.baseline.fingerprint.filter(|_| stream.baseline.stable);
         if let Some((current, usual)) = row.fingerprint.zip(usual).filter(|_| settings.spc.style_shift) {
             let distance = fingerprint::distance(&current, &usual, &settings.fingerprint);
-            let point = stream.style.place(distance, Scale::SignedLog, &settings.spc);
+            let point = stream.style.place(distance, Quantity::Number, &settings.spc);
             if point.z.is_some() {
                 let limits = &self.limits[1];
                 let hits = stream.style.hits(&point, limits, true);
@@ -666,7 +670,7 @@ impl History {
             [(Chart::Latency, &mut stream.latency, row.latency_ms), (Chart::TokensPerSecond, &mut stream.output, speed)]
         {
             let Some(value) = value else { continue };
-            let point = state.place(value, Scale::Log, &settings.spc);
+            let point = state.place(value, Quantity::Magnitude, &settings.spc);
             if let Some(since) = state.learn(&point, spc::RULE_POINTS_MAX, when, &settings.spc, &settings.shift) {
                 observation.shifts.push(shift_event(row.stream, chart, when, &point, since.began, since.mean()));
             }
@@ -817,4 +821,236 @@ fn find(memories: &[FieldMemory], name: u64, position: usize) -> Option<usize> {
 /// Whether a row has a field that is remembered at `position`.
 fn has_field(names: &[u64], name: u64, position: usize) -> bool {
     names.get(position) == Some(&name) || names.contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{engines::Fingerprint, record::Feedback};
+
+    const TOOL: u64 = 1;
+
+    fn history(settings: Settings) -> History {
+        History::new(&settings, Vec::new())
+    }
+
+    /// A tool call with one field, whose latency and value scatter a little, the same for the same `i`.
+    fn call(i: u64) -> Row {
+        let scatter = (i * 7919 % 101) as f64 / 101.0;
+        let absent = tier1(tools::latency::SIGNAL, 3.5, 3.5);
+        Row {
+            is_tool: true,
+            stream: TOOL,
+            latency_ms: Some(300.0 + 50.0 * scatter),
+            result_length: Some(40.0 + (i % 3) as f64),
+            fields: vec![Field { name: 9, value: 20.0 + 5.0 * (1.0 - scatter), index: 0 }],
+            field_names: vec![9],
+            tier0: vec![Signal { tier: Tier::Zero, ..absent }],
+            ..Row::default()
+        }
+    }
+
+    fn fired(observation: &Observation, id: &str) -> Option<f64> {
+        observation.signals.iter().find(|signal| signal.id == id && signal.fired).map(|signal| signal.score)
+    }
+
+    fn after(calls: u64, settings: Settings) -> History {
+        let mut history = history(settings);
+        (0..calls).for_each(|i| {
+            history.observe(&call(i));
+        });
+        history
+    }
+
+    #[test]
+    fn a_wild_value_fires_and_says_why() {
+        let mut history = after(100, Settings::default());
+        let mut row = call(100);
+        row.fields[0].value = 11_000.0;
+        let observation = history.observe(&row);
+        assert_eq!(fired(&observation, spc::SIGNAL), Some(0.4));
+        assert_eq!(fired(&observation, plausibility::SIGNAL), None, "the chart counts, so that the window does not");
+        let signals = observation.into_signals(row.tier0, &|_| "temperature".to_owned());
+        let signal = signals.iter().find(|signal| signal.id == spc::SIGNAL).unwrap();
+        assert!(signal.detail.starts_with("temperature 11000 is "), "{}", signal.detail);
+    }
+
+    #[test]
+    fn usual_calls_fire_nothing() {
+        let mut history = after(100, Settings::default());
+        for i in 100..400 {
+            let observation = history.observe(&call(i));
+            assert_eq!(observation.tier_reached, Tier::One);
+            assert!(observation.signals.iter().all(|signal| !signal.fired), "{i}: {:?}", observation.reasons);
+        }
+    }
+
+    #[test]
+    fn a_missing_field_fires_after_twenty_results() {
+        for (calls, expected) in [(19, None), (20, Some(0.4))] {
+            let mut history = after(calls, Settings::default());
+            let mut row = call(calls);
+            (row.fields, row.field_names) = (Vec::new(), vec![5]);
+            assert_eq!(fired(&history.observe(&row), spc::SIGNAL), expected, "{calls}");
+        }
+    }
+
+    #[test]
+    fn a_shifted_level_is_one_event_and_then_normal() {
+        let mut history = after(300, Settings::default());
+        let (mut shifts, mut late) = (Vec::new(), 0);
+        for i in 300..600 {
+            let mut row = call(i);
+            row.latency_ms = row.latency_ms.map(|ms| ms * 5.0);
+            row.timestamp_ms = Some(i as i64);
+            let observation = history.observe(&row);
+            late += usize::from(i >= 320 && observation.signals.iter().any(|signal| signal.fired));
+            shifts.extend(observation.shifts);
+        }
+        assert_eq!((shifts.len(), late), (1, 0), "{shifts:?}");
+        let shift = shifts[0];
+        assert_eq!((shift.stream, shift.chart, shift.began_row), (TOOL, Chart::Latency, 300));
+        assert_eq!(shift.began_ms, Some(300));
+        assert!(shift.found_row < 310, "{shift:?}");
+        assert!((shift.from - 325.0).abs() < 10.0 && (shift.to - 1625.0).abs() < 150.0, "{shift:?}");
+    }
+
+    #[test]
+    fn what_tier_0_blocks_is_not_learnt() {
+        for (settings, learnt) in [(Settings::default(), false), (Settings::seed(), true)] {
+            let mut history = after(50, settings);
+            let before = history.streams[0].latency.moments().mean();
+            let mut row = call(50);
+            row.latency_ms = Some(0.1);
+            row.tier0[0] = row.tier0[0].clone().fire(1.0, "too fast");
+            row.tier0[0].likelihood_ratio = 50.0;
+            let observation = history.observe(&row);
+            assert_eq!(observation.tier_reached, Tier::Zero);
+            assert_eq!(history.streams[0].latency.moments().mean() != before, learnt);
+        }
+    }
+
+    #[test]
+    fn a_fine_clock_makes_zero_milliseconds_near_certain() {
+        let zero = |history: &mut History| {
+            let mut row = call(0);
+            (row.latency_ms, row.latency_is_whole, row.latency_if_fine) = (Some(0.0), true, Some((1.0, 50.0)));
+            row.tier0[0] = row.tier0[0].clone().fire(1.0, "too fast");
+            history.observe(&row).tier_reached
+        };
+        assert_eq!(zero(&mut history(Settings::default())), Tier::One);
+        assert_eq!(zero(&mut after(1, Settings::default())), Tier::Zero);
+    }
+
+    #[test]
+    fn sessions_and_arguments_are_compared() {
+        let mut history = history(Settings::default());
+        let with = |value: f64| {
+            let mut row = call(0);
+            (row.session, row.args) = (Some(3), Some(4));
+            row.fields[0].value = value;
+            row
+        };
+        (0..12).for_each(|i| {
+            history.observe(&with(650.0 + f64::from(i)));
+        });
+        let observation = history.observe(&with(50.0));
+        assert!(fired(&observation, consistency::HISTORICAL_SIGNAL).is_some());
+        assert_eq!(fired(&observation, consistency::SESSION_SIGNAL), None);
+        let observation = history.observe(&with(60_000.0));
+        assert!(fired(&observation, consistency::SESSION_SIGNAL).is_some());
+    }
+
+    #[test]
+    fn feedback_moves_the_cuts_of_its_tool_alone() {
+        let mut history = history(Settings::default());
+        let feedback = Feedback { was_hallucination: true, confidence: None };
+        let row = Row { stream: TOOL, feedback: Some(feedback), ..Row::default() };
+        let observation = history.observe(&row);
+        assert!((observation.block_from - 0.415).abs() < 1e-12);
+        assert!((history.observe(&call(0)).block_from - 0.415).abs() < 1e-12);
+        assert_eq!(history.observe(&Row { stream: 2, ..call(0) }).block_from, 0.5);
+    }
+
+    #[test]
+    fn a_stream_can_have_cuts_of_its_own() {
+        let own = Override { prior: Some(0.4), ..Override::default() };
+        let settings = Settings { streams: [("w".to_owned(), own)].into(), ..Settings::default() };
+        let mut history = history(settings);
+        assert_eq!(history.observe(&Row { stream: hash::name("w"), ..call(0) }).prior, 0.4);
+        assert_eq!(history.observe(&call(0)).prior, adaptive::PRIOR);
+    }
+
+    #[test]
+    fn time_that_runs_backwards_is_noticed_per_stream() {
+        let mut history = history(Settings::default());
+        let mut at = |stream, ms| history.observe(&Row { stream, timestamp_ms: ms, ..call(0) }).time_ran_backwards;
+        assert!(!at(1, Some(50)));
+        assert!(!at(2, Some(40)));
+        assert!(!at(1, None));
+        assert!(at(1, Some(49)));
+        assert!(!at(1, Some(49)));
+    }
+
+    #[test]
+    fn limits_are_named_when_reached() {
+        let mut history = history(Settings { streams_max: 1, charts_max: 0, ..Settings::default() });
+        assert_eq!(history.observe(&call(0)).tier_reached, Tier::One);
+        assert_eq!(history.observe(&Row { stream: 2, ..call(0) }).tier_reached, Tier::Zero);
+        assert_eq!(history.limits_reached(), [("history.streams_max", 1), ("history.charts_max", 1)]);
+    }
+
+    #[test]
+    fn an_answer_of_another_shape_fires_for_its_model() {
+        let mut history = history(Settings::default());
+        let answer = |words: f64| Row {
+            stream: 7,
+            fingerprint: Some(Fingerprint {
+                tokens: words,
+                sentences: (words / 12.0).max(1.0),
+                average_sentence_length: 12.0,
+                entropy_bits: 4.2,
+            }),
+            ..Row::default()
+        };
+        (0..60).for_each(|i| {
+            history.observe(&answer(100.0 + f64::from(i * 13 % 40)));
+        });
+        assert_eq!(fired(&history.observe(&answer(118.0)), spc::STYLE_SIGNAL), None);
+        let observation = history.observe(&answer(5000.0));
+        assert!(fired(&observation, spc::STYLE_SIGNAL).is_some());
+        assert!(observation.signals.iter().all(|signal| signal.question == Question::Degraded));
+    }
+
+    #[test]
+    fn a_tool_and_a_model_of_one_name_are_kept_apart() {
+        let mut history = after(10, Settings::default());
+        history.observe(&Row { stream: TOOL, latency_ms: Some(1.0), ..Row::default() });
+        assert_eq!(history.baseline(TOOL, false).unwrap().samples, 1);
+        assert_eq!(history.baseline(TOOL, true).unwrap().samples, 0);
+    }
+
+    proptest! {
+        #[test]
+        fn any_rows_give_scores_in_range(
+            rows in prop::collection::vec((0u64..3, 0u64..3, prop::num::f64::NORMAL | prop::num::f64::ZERO, 0u64..5), 1..80),
+            seed in any::<bool>(),
+        ) {
+            let settings = if seed { Settings::seed() } else { Settings::default() };
+            let (mut one, mut two) = (history(settings.clone()), history(settings));
+            for (stream, session, value, name) in rows {
+                let mut row = Row { stream, session: Some(session), args: Some(session), ..call(0) };
+                row.latency_ms = Some(value.abs());
+                (row.fields[0].value, row.fields[0].name, row.field_names) = (value, name, vec![name]);
+                let observation = one.observe(&row);
+                for signal in &observation.signals {
+                    prop_assert!((0.0..=1.0).contains(&signal.score), "{signal:?}");
+                    prop_assert!(signal.fired == (signal.score > 0.0), "{signal:?}");
+                }
+                prop_assert_eq!(&observation, &two.observe(&row));
+            }
+        }
+    }
 }

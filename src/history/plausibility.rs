@@ -1,7 +1,7 @@
 //! A numeric field that is far from its last values.
 //!
-//! **Formula**: the field fires beyond mean ± 3 sigma of its last [`VALUES_MAX`] values, on the scale of its chart;
-//! score = [`FIELD_SCORE`] per field that fires, at most 1. It and the control chart of the same field are one piece of
+//! **Formula**: the field fires beyond mean ± 3 sigma of its last [`VALUES_MAX`] values, on the scale of its chart and
+//! with the limit of its chart (widened for the number of charts, and for few values by Student's t); score = [`FIELD_SCORE`] per field that fires, at most 1. It and the control chart of the same field are one piece of
 //! evidence: the larger of the two counts.
 //!
 //! **Range**: 0 to 1.
@@ -13,7 +13,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::stats::welford::FLAT_SHARE;
+use crate::stats::{normal, welford::FLAT_SHARE};
 
 /// Settings of the plausibility check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -31,6 +31,8 @@ pub struct Settings {
     pub field_score: f64,
     /// Whether it counts beside the control chart of the same field (seed 002).
     pub beside_chart: bool,
+    /// Whether a distance from few values counts as less rare, as Student's t does (seed 002: no).
+    pub few_values_are_uncertain: bool,
     /// Whether its limit is widened for the number of charts, like that of a point on a chart (seed 002: no).
     pub widen_limit: bool,
 }
@@ -44,6 +46,7 @@ impl Default for Settings {
             sigmas: SIGMAS,
             field_score: FIELD_SCORE,
             beside_chart: false,
+            few_values_are_uncertain: true,
             widen_limit: true,
         }
     }
@@ -52,7 +55,7 @@ impl Default for Settings {
 impl Settings {
     /// The letter of seed 002 and, where it is silent, its program.
     pub fn seed() -> Settings {
-        Settings { beside_chart: true, widen_limit: false, ..Settings::default() }
+        Settings { beside_chart: true, few_values_are_uncertain: false, widen_limit: false, ..Settings::default() }
     }
 }
 
@@ -172,7 +175,9 @@ pub fn distance(value: f64, window: &Window, settings: &Settings) -> Option<f64>
         return None;
     }
     let sigma = window.sigma();
-    (sigma > 0.0).then(|| (value - window.mean()) / sigma)
+    let z = (value - window.mean()) / sigma;
+    let z = if settings.few_values_are_uncertain { normal::of_sample(z, window.len() as f64) } else { z };
+    (sigma > 0.0 && z.is_finite()).then_some(z)
 }
 
 #[cfg(test)]
@@ -192,8 +197,11 @@ mod tests {
         let settings = Settings::default();
         assert_eq!(distance(9.0, &filled(&[1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0], 100), &settings), None);
         assert_eq!(distance(9.0, &filled(&[5.0; 20], 100), &settings), None);
-        let z = distance(9.0, &filled(&[1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0], 100), &settings).unwrap();
-        assert!((z - 7.5 / (2.0_f64 / 7.0).sqrt()).abs() < 1e-9, "{z}");
+        let eight = filled(&[1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0], 100);
+        let raw = distance(9.0, &eight, &Settings::seed()).unwrap();
+        assert!((raw - 7.5 / (2.0_f64 / 7.0).sqrt()).abs() < 1e-9, "{raw}");
+        let rare = distance(9.0, &eight, &settings).unwrap();
+        assert!(rare > 4.0 && rare < raw, "{rare}");
     }
 
     #[test]

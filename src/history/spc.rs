@@ -7,17 +7,21 @@
 //! - 0.20: four of the last five points are beyond 1 sigma on one side
 //! - 0.15: eight points in a row are on one side
 //!
+//! Times and sizes are charted as ln(max(x, 0.001)), other numbers as sign(x) · ln(1 + |x| / unit), the unit being a
+//! tenth of the median size of the first [`POINTS_MIN`] points (the whole of it when they lie on both sides of zero).
+//!
 //! With m charts at once the limits are widened, so that a call with many fields does not alarm more often: with p the
 //! tail probability of a limit, rule 1 goes to z(p/m), rule 2 to z(p/√m), rule 3 to z(p/m^¼), rule 4 to a run of
 //! 8 + ⌈log₂ m⌉. A point's own value is in the windows of the rules, but not in mean and sigma. What is learnt is clipped
 //! to mean ± 3 sigma, and the past weighs at most [`WEIGHT_MAX`] points, so that a fault does not move a chart and a new
-//! level is learnt. Equal values (sigma 0) say nothing.
+//! level is learnt. Equal values (sigma 0) say nothing. A z from few points is that of
+//! a Student's t as rare.
 //!
 //! **Range**: 0 (in control) to 1 (all four rules).
 //!
 //! **Source**: seed 002, "SPC Baselines" (rules, weights, Welford); Western Electric Company, Statistical Quality
-//! Control Handbook (1956). Widening, clipping, cap and the logarithmic scales are ours: on lognormal traffic with six
-//! charts, the plain rules alarm on 18% of the calls.
+//! Control Handbook (1956). Widening, clipping, cap and the scales are ours: on lognormal traffic with six charts, the
+//! plain rules alarm on 18% of the calls, and on a scale of ln(1 + |x|), which depends on the unit of x, on 4.6%.
 //!
 //! **Limits**: the rules take points as independent; values with long waves alarm more often.
 
@@ -59,6 +63,11 @@ pub struct Settings {
     pub four_sigmas: f64,
     /// Points of rule 4; at most [`RULE_POINTS_MAX`] are looked at.
     pub run_points: usize,
+    /// Whether a distance from few points counts as less rare, as Student's t does (seed 002: no).
+    pub few_points_are_uncertain: bool,
+    /// The unit of a number's chart, as a share of the median size of its first points; when those lie on both sides of
+    /// zero, the unit is the median size itself.
+    pub unit_share: f64,
     /// Whether charts are linear (seed 002), not logarithmic.
     pub linear_scales: bool,
     /// Whether the scores of charts add up, to at most 1 (seed 002's program).
@@ -92,6 +101,8 @@ impl Default for Settings {
             pair_sigmas: 2.0,
             four_sigmas: 1.0,
             run_points: 8,
+            few_points_are_uncertain: true,
+            unit_share: UNIT_SHARE,
             linear_scales: false,
             sum_over_charts: false,
             widen_limits: true,
@@ -109,6 +120,7 @@ impl Settings {
     pub fn seed() -> Settings {
         Settings {
             style_shift: false,
+            few_points_are_uncertain: false,
             linear_scales: true,
             sum_over_charts: true,
             widen_limits: false,
@@ -130,6 +142,10 @@ pub const LIKELIHOOD_RATIO: f64 = 3.0;
 pub const STYLE_LIKELIHOOD_RATIO: f64 = 3.0;
 /// Seed 002: "at least 8 prior observations".
 pub const POINTS_MIN: u64 = 8;
+/// A number's chart is about linear up to a tenth of its median size and about logarithmic above it. A larger share
+/// alarms more often on heavy tails (lognormal traffic: a third 2.3%, a tenth 1.1% of the calls), a smaller one on values
+/// near zero.
+pub const UNIT_SHARE: f64 = 0.1;
 /// The limit of rule 1 is where learning stops to believe.
 pub const CLIP_SIGMAS: f64 = 3.0;
 /// A sigma of 500 points is known to 3%; more would only slow down what is learnt of a new level.
@@ -139,15 +155,27 @@ pub const RULE_POINTS_MAX: usize = 16;
 /// Values below this are charted as this on a logarithmic scale.
 pub const LOG_FLOOR: f64 = 0.001;
 
-/// The scale of a chart.
+/// What a chart is a chart of, which decides its scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// A time or a size: not negative, and as far from its half as from its double.
+    Magnitude,
+    /// A number of any sign and any unit.
+    Number,
+}
+
+/// The scale of a chart.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
     /// As it is.
     Linear,
     /// ln(max(x, 0.001)), for times and sizes.
     Log,
-    /// sign(x) · ln(1 + |x|), for numbers of any sign.
-    SignedLog,
+    /// sign(x) · ln(1 + |x| / unit), for numbers of any sign and size.
+    SignedLog {
+        /// Below this size the scale is about linear, above it about logarithmic.
+        unit: f64,
+    },
 }
 
 impl Scale {
@@ -156,7 +184,7 @@ impl Scale {
         match self {
             Scale::Linear => value,
             Scale::Log => value.max(LOG_FLOOR).ln(),
-            Scale::SignedLog => value.signum() * value.abs().ln_1p(),
+            Scale::SignedLog { unit } => value.signum() * (value.abs() / unit).ln_1p(),
         }
     }
 
@@ -165,7 +193,7 @@ impl Scale {
         match self {
             Scale::Linear => x,
             Scale::Log => x.exp(),
-            Scale::SignedLog => x.signum() * x.abs().exp_m1(),
+            Scale::SignedLog { unit } => x.signum() * x.abs().exp_m1() * unit,
         }
     }
 }
@@ -292,6 +320,8 @@ pub struct Point {
     pub sigma: f64,
     /// Distance from the mean in sigmas; `None` while the chart says nothing.
     pub z: Option<f64>,
+    /// Whether the scale of the chart is not known yet.
+    provisional: bool,
 }
 
 impl Point {
@@ -302,22 +332,41 @@ impl Point {
     }
 }
 
+/// The unit of a chart by its first values: a share of their median size, the whole of it when they lie on both sides of
+/// zero; 1 when that is 0.
+fn unit_of(values: &[f64], share: f64) -> f64 {
+    let mut sizes: Vec<f64> = values.iter().map(|value| value.abs()).collect();
+    sizes.sort_unstable_by(f64::total_cmp);
+    let median = sizes.get(sizes.len() / 2).copied().unwrap_or_default();
+    let both_sides = values.iter().any(|&value| value > 0.0) && values.iter().any(|&value| value < 0.0);
+    let unit = if both_sides { median } else { median * share };
+    if unit.is_normal() && unit > 0.0 { unit } else { 1.0 }
+}
+
 /// One control chart.
 #[derive(Clone, Debug, Default)]
 pub struct ControlChart {
     moments: Welford,
     window: Window,
     cusum: Cusum,
+    unit: Option<f64>,
 }
 
 impl ControlChart {
     /// Where a value stands on the chart.
-    pub fn place(&self, value: f64, scale: Scale, settings: &Settings) -> Point {
-        let scale = if settings.linear_scales { Scale::Linear } else { scale };
-        let (x, mean, sigma) = (scale.apply(value), self.moments.mean(), self.moments.sigma());
-        let speaks = self.moments.weight() >= settings.points_min as f64 && sigma > 0.0;
-        let z = speaks.then(|| (x - mean) / sigma).filter(|z| z.is_finite());
-        Point { value, x, scale, mean, sigma, z }
+    pub fn place(&self, value: f64, quantity: Quantity, settings: &Settings) -> Point {
+        let (scale, provisional) = match (quantity, self.unit) {
+            _ if settings.linear_scales => (Scale::Linear, false),
+            (Quantity::Magnitude, _) => (Scale::Log, false),
+            (Quantity::Number, Some(unit)) => (Scale::SignedLog { unit }, false),
+            (Quantity::Number, None) => (Scale::Linear, true),
+        };
+        let (x, mean, sigma, weight) =
+            (scale.apply(value), self.moments.mean(), self.moments.sigma(), self.moments.weight());
+        let speaks = !provisional && weight >= settings.points_min as f64 && sigma > 0.0;
+        let sigmas = (x - mean) / sigma;
+        let z = if settings.few_points_are_uncertain { normal::of_sample(sigmas, weight) } else { sigmas };
+        Point { value, x, scale, mean, sigma, z: (speaks && z.is_finite()).then_some(z), provisional }
     }
 
     /// The rules that a point breaks. With `above_only`, what lies below the mean lies on it.
@@ -365,7 +414,22 @@ impl ControlChart {
             self.moments.push(x);
         }
         self.window.push(x, window_values);
+        if point.provisional && self.moments.weight() >= settings.points_min as f64 {
+            self.settle(settings.unit_share);
+        }
         None
+    }
+
+    /// Fixes the unit by the values so far, and puts them on the scale.
+    fn settle(&mut self, unit_share: f64) {
+        let values: Vec<f64> = (0..self.window.len()).rev().filter_map(|back| self.window.newest(back)).collect();
+        let unit = unit_of(&values, unit_share);
+        *self = ControlChart { unit: Some(unit), ..ControlChart::default() };
+        for value in values {
+            let x = Scale::SignedLog { unit }.apply(value);
+            self.moments.push(x);
+            self.window.push(x, usize::MAX);
+        }
     }
 
     /// The last values, on the chart's scale.
@@ -419,13 +483,14 @@ mod tests {
 
     #[test]
     fn scales_go_both_ways() {
-        for scale in [Scale::Linear, Scale::Log, Scale::SignedLog] {
+        let signed = Scale::SignedLog { unit: 2.0 };
+        for scale in [Scale::Linear, Scale::Log, signed] {
             for value in [0.5, 1.0, 350.0, 1e9] {
                 assert!((scale.invert(scale.apply(value)) / value - 1.0).abs() < 1e-9);
             }
         }
-        assert_eq!(Scale::SignedLog.apply(0.0), 0.0);
-        assert_eq!(Scale::SignedLog.apply(-3.0), -Scale::SignedLog.apply(3.0));
+        assert_eq!(signed.apply(0.0), 0.0);
+        assert_eq!(signed.apply(-3.0), -signed.apply(3.0));
         assert_eq!(Scale::Log.apply(0.0), LOG_FLOOR.ln());
     }
 
@@ -433,7 +498,7 @@ mod tests {
         let (settings, shifts) = (Settings::default(), shift::Settings::default());
         let mut chart = ControlChart::default();
         for (&value, row) in values.iter().zip(0..) {
-            let point = chart.place(value, Scale::Log, &settings);
+            let point = chart.place(value, Quantity::Magnitude, &settings);
             chart.learn(&point, 100, When { row, timestamp_ms: None }, &settings, &shifts);
         }
         chart
@@ -447,14 +512,40 @@ mod tests {
         let after = charted(&values);
         assert!((after.moments().mean() - before.moments().mean()).abs() < before.moments().sigma() * 0.1);
         let settings = Settings::default();
-        assert!(after.place(1e6, Scale::Log, &settings).z.unwrap() > 50.0);
+        assert!(after.place(1e6, Quantity::Magnitude, &settings).z.unwrap() > 20.0);
+    }
+
+    #[test]
+    fn the_unit_of_a_number_does_not_matter() {
+        let (settings, shifts) = (Settings::default(), shift::Settings::default());
+        let z_in = |unit: f64| {
+            let mut chart = ControlChart::default();
+            for i in 0..50 {
+                let point = chart.place(unit * f64::from(3 + i * 7 % 10), Quantity::Number, &settings);
+                chart.learn(&point, 100, When::default(), &settings, &shifts);
+            }
+            chart.place(unit * 40.0, Quantity::Number, &settings).z.unwrap()
+        };
+        assert!((z_in(1.0) - z_in(1e-6)).abs() < 1e-6 && (z_in(1.0) - z_in(1e6)).abs() < 1e-6);
+        assert!(z_in(1.0) > 3.0);
+    }
+
+    #[test]
+    fn a_fault_shows_among_numbers_on_both_sides_of_zero() {
+        let (settings, shifts) = (Settings::default(), shift::Settings::default());
+        let mut chart = ControlChart::default();
+        for i in 0..50 {
+            let point = chart.place(f64::from(i * 7 % 11 - 5), Quantity::Number, &settings);
+            chart.learn(&point, 100, When::default(), &settings, &shifts);
+        }
+        assert!(chart.place(1500.0, Quantity::Number, &settings).z.unwrap() > 5.0);
     }
 
     #[test]
     fn a_chart_is_silent_without_spread_or_points() {
         let settings = Settings::default();
-        assert_eq!(charted(&[5.0; 40]).place(900.0, Scale::Log, &settings).z, None);
-        assert_eq!(charted(&[5.0, 6.0, 7.0]).place(900.0, Scale::Log, &settings).z, None);
+        assert_eq!(charted(&[5.0; 40]).place(900.0, Quantity::Magnitude, &settings).z, None);
+        assert_eq!(charted(&[5.0, 6.0, 7.0]).place(900.0, Quantity::Magnitude, &settings).z, None);
     }
 
     proptest! {
@@ -473,7 +564,7 @@ mod tests {
         #[test]
         fn any_values_can_be_charted(values in prop::collection::vec(prop::num::f64::NORMAL | prop::num::f64::ZERO, 0..60)) {
             let chart = charted(&values);
-            let point = chart.place(1.0, Scale::Log, &Settings::default());
+            let point = chart.place(1.0, Quantity::Magnitude, &Settings::default());
             let hits = chart.hits(&point, &Limits::new(3, &Settings::default()), false);
             prop_assert!((0.0..=1.0).contains(&hits.score(&Settings::default())));
         }

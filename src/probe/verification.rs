@@ -17,7 +17,7 @@ use crate::{
         latency::{self, Pace},
         plausibility::{self, Window},
         shift::When,
-        spc::{ControlChart, Hits, Limits, Scale},
+        spc::{ControlChart, Hits, Limits, Quantity, Scale},
     },
     record::{Feedback, Kind, Record, json::Json},
     stats::{
@@ -169,7 +169,7 @@ fn signal_plausibility(input: &Value, settings: &Settings) -> Result<Value> {
     let input: Input = read(input)?;
     let plausibility =
         plausibility::Settings { values_min: PLAUSIBILITY_UNIT_VALUES_MIN, ..settings.history.plausibility.clone() };
-    let scale = if settings.history.spc.linear_scales { Scale::Linear } else { Scale::SignedLog };
+    let scale = if settings.history.spc.linear_scales { Scale::Linear } else { Scale::SignedLog { unit: 1.0 } };
     let mut implausible = 0;
     for (name, values) in &input.historical_values {
         let Some(value) = input.result.get(name).and_then(|value| number(value, settings)) else { continue };
@@ -267,10 +267,10 @@ fn spc(input: &Value, settings: &Settings) -> Result<Value> {
     let (spc, shifts) = (&settings.history.spc, &settings.history.shift);
     let mut chart = ControlChart::default();
     for &latency in &input.prior_latencies {
-        let point = chart.place(latency, Scale::Log, spc);
+        let point = chart.place(latency, Quantity::Magnitude, spc);
         chart.learn(&point, plausibility::VALUES_MAX, When::default(), spc, shifts);
     }
-    let point = chart.place(input.current, Scale::Log, spc);
+    let point = chart.place(input.current, Quantity::Magnitude, spc);
     let hits = chart.hits(&point, &Limits::new(1, spc), false);
     let sigma = point.z.unwrap_or_default().abs();
     let anomaly = |rule: &str| json!({"rule": rule, "field": Chart::Latency.name(&|_| String::new()), "sigma": sigma});
@@ -300,7 +300,11 @@ fn consistency_session(input: &Value, settings: &Settings) -> Result<Value> {
 fn consistency_historical(input: &Value, settings: &Settings) -> Result<Value> {
     let consistency = &settings.history.consistency;
     consistency_of(input, settings, consistency.arguments_results, |field, earlier, violations| {
-        consistency::against_arguments(field, earlier.iter().copied(), consistency, violations);
+        if consistency.program_rule {
+            consistency::by_program(field, earlier.iter().copied(), consistency, violations);
+        } else {
+            consistency::against_arguments(field, earlier, consistency, violations);
+        }
     })
 }
 

@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(seed(0.0, 50.0), (true, 1.0));
         assert_eq!(seed(1.999, 50.0), (true, 1.0 - 1.999 / 2.0));
         assert_eq!(seed(2.0, 50.0), (true, (1.0 - 2.0 / 50.0_f64).sqrt()));
-        assert_eq!(seed(45.5, 50.0).0, false);
+        assert!(!seed(45.5, 50.0).0);
         assert_eq!(seed(2.0, 2.0), (false, 0.0));
     }
 
@@ -211,7 +211,7 @@ mod tests {
     fn slow_begins_at_130_percent() {
         let settings = Settings::default();
         assert_eq!(too_slow(100.0, 100.0, &settings), (0.0, false));
-        assert_eq!(too_slow(120.0, 100.0, &settings).1, false);
+        assert!(!too_slow(120.0, 100.0, &settings).1);
         assert!(too_slow(131.0, 100.0, &settings).1);
         assert_eq!(too_slow(1e9, 100.0, &settings), (1.0, true));
     }

@@ -296,3 +296,92 @@ fn degraded(id: &'static str, ratio: f64, built_in: f64) -> Signal {
     let source = RatioSource::of(ratio, built_in, RatioSource::Default);
     Signal::absent(id, Question::Degraded, Tier::Zero, (ratio, source))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(result: &'static str, ms: f64) -> Record<'static> {
+        let mut record = Record::new(Kind::Tool);
+        record.result = Some(Json::parse(result.as_bytes()).unwrap());
+        record.execution_time_ms = Some(ms);
+        record
+    }
+
+    fn profile() -> Profile {
+        let tool = ToolProfile {
+            required_fields: vec!["rows".into()],
+            response_patterns: vec![r#""rows": \["#.into()],
+            min_response_length: Some(5),
+            ..ToolProfile::default()
+        };
+        Profile::new(tool, false).unwrap()
+    }
+
+    fn fired(result: &'static str, ms: f64, settings: &Settings) -> Vec<&'static str> {
+        let signals = tier0(&record(result, ms), Some(&profile()), settings);
+        signals.iter().filter(|signal| signal.fired).map(|signal| signal.id).collect()
+    }
+
+    #[test]
+    fn what_fires() {
+        let ours = Settings::default();
+        for (result, ms, expected) in [
+            (r#"{"rows": [1]}"#, 100.0, &[][..]),
+            (r#"{"rows": []}"#, 0.5, &["latency_anomaly"]),
+            (r#"{"row": []}"#, 100.0, &["schema_mismatch", "pattern_mismatch"]),
+            ("[1]", 100.0, &["schema_mismatch", "pattern_mismatch", "length_anomaly"]),
+            (r#"{"rows": [], "error": "quota"}"#, 100.0, &["tool_error"]),
+            (r#"{"error": "quota"}"#, 1e9, &["pattern_mismatch", "slow_tool", "tool_error"]),
+        ] {
+            assert_eq!(fired(result, ms, &ours), expected, "{result} in {ms} ms");
+        }
+        let seed = fired(r#"{"error": "quota"}"#, 1e9, &Settings::seed());
+        assert_eq!(seed, ["schema_mismatch", "pattern_mismatch", "tool_error"]);
+    }
+
+    #[test]
+    fn only_what_applies_is_in_the_list() {
+        let ids = |signals: Vec<Signal>| signals.iter().map(|signal| signal.id).collect::<Vec<_>>();
+        let ours = Settings::default();
+        assert_eq!(ids(tier0(&record("{}", 9.0), None, &ours)), ["latency_anomaly", "slow_tool", "tool_error"]);
+        assert_eq!(ids(tier0(&Record::new(Kind::Tool), Some(&profile()), &ours)), [""; 0]);
+        assert_eq!(ids(tier0(&Record::new(Kind::Llm), Some(&profile()), &ours)), [""; 0]);
+    }
+
+    #[test]
+    fn a_row_holds_numbers_and_hashes() {
+        let mut row = Row::default();
+        let record = record(r#"{"ok": true, "price": 6.5, "name": "x", "volume": -3}"#, 100.5);
+        fill_row(&record, None, &Settings::default(), &mut row);
+        let fields: Vec<_> = row.fields.iter().map(|field| (field.index, field.value)).collect();
+        assert_eq!(fields, [(1, 6.5), (3, -3.0)]);
+        assert_eq!((row.field_names.len(), row.latency_is_whole, row.is_tool), (4, false, true));
+        assert_eq!(row.result_length, Some(53.0));
+        fill_row(&record, None, &Settings::seed(), &mut row);
+        assert_eq!(row.fields[2].value, 1.0);
+    }
+
+    #[test]
+    fn a_row_is_bounded() {
+        let names: Vec<String> = (0..1000).map(|i| format!("\"f{i}\": {i}")).collect();
+        let text = format!("{{{}}}", names.join(", "));
+        let mut record = Record::new(Kind::Tool);
+        record.result = Some(Json::parse(text.as_bytes()).unwrap());
+        let mut row = Row::default();
+        fill_row(&record, None, &Settings::default(), &mut row);
+        assert_eq!((row.fields.len(), row.field_names.len()), (FIELDS_MAX, FIELDS_MAX + 1));
+    }
+
+    #[test]
+    fn a_whole_millisecond_waits_for_the_clock() {
+        let if_fine = |ms| {
+            let mut row = Row::default();
+            fill_row(&record(r#"{"rows": [1]}"#, ms), Some(&profile()), &Settings::default(), &mut row);
+            (row.latency_if_fine, row.tier0[1].likelihood_ratio)
+        };
+        assert_eq!(if_fine(0.0), (Some((1.0, 50.0)), 3.5));
+        assert_eq!(if_fine(0.1), (None, 50.0));
+        assert_eq!(if_fine(5.0), (None, 3.5));
+    }
+}
