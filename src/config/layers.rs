@@ -215,9 +215,9 @@ mod tests {
 
     #[test]
     fn the_seed_preset_gives_way_to_the_file() {
-        let settings = parse("compat = \"seed\"\n[history.spc]\nclip_sigma = 4.0\n").unwrap();
+        let settings = parse("compat = \"seed\"\n[history.spc]\npoints_min = 9\n").unwrap();
         let mut expected = Settings::preset(Compat::Seed);
-        expected.history.spc.clip_sigma = Some(4.0);
+        expected.history.spc.points_min = 9;
         assert_eq!(settings, expected);
     }
 

@@ -999,7 +999,7 @@ mod tests {
         let mut history = history(Settings { streams_max: 1, charts_max: 0, ..Settings::default() });
         assert_eq!(history.observe(&call(0)).tier_reached, Tier::One);
         assert_eq!(history.observe(&Row { stream: 2, ..call(0) }).tier_reached, Tier::Zero);
-        assert_eq!(history.limits_reached(), [("history.streams_max", 1), ("history.charts_max", 1)]);
+        assert_eq!(history.limits_reached(), [("history.streams_max", 1, 1), ("history.charts_max", 0, 1)]);
     }
 
     #[test]
