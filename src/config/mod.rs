@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    engines::{Question, runtime, tools},
+    engines::{Question, language, runtime, tools},
     history, input,
     record::mapping::Mapping,
     verdict::{Decision, gate, judge::Policy},
@@ -171,10 +171,22 @@ pub struct EngineSettings {
     pub token_rate: runtime::token_rate::Settings,
     /// Calls that ended with an error, or without a word.
     pub outcome: runtime::outcome::Settings,
+    /// JSON, lists and code blocks in the response.
+    pub structure: runtime::structure::Settings,
     /// Structure of the text against the stream's baseline.
     pub fingerprint: runtime::fingerprint::Settings,
     /// The health score.
     pub health: runtime::health::Settings,
+    /// What kind of text the response is.
+    pub intent: language::intent::Settings,
+    /// The hallucination risk heuristic.
+    pub hallucination: language::hallucination::Settings,
+    /// Shallow answers to hard prompts.
+    pub compression: language::compression::Settings,
+    /// Instruction rules.
+    pub compliance: language::compliance::Settings,
+    /// Repair of broken JSON.
+    pub json_repair: language::json_repair::Settings,
     /// Tool results: schema, latency, pattern, length.
     pub tools: tools::Settings,
 }
@@ -183,7 +195,16 @@ impl EngineSettings {
     /// The constants of the seeds.
     pub fn seed() -> EngineSettings {
         EngineSettings {
+            latency: runtime::latency::Settings::seed(),
+            token_rate: runtime::token_rate::Settings::seed(),
             fingerprint: runtime::fingerprint::Settings::seed(),
+            structure: runtime::structure::Settings::seed(),
+            health: runtime::health::Settings::seed(),
+            intent: language::intent::Settings::seed(),
+            hallucination: language::hallucination::Settings::seed(),
+            compression: language::compression::Settings::seed(),
+            compliance: language::compliance::Settings::seed(),
+            json_repair: language::json_repair::Settings::seed(),
             tools: tools::Settings::seed(),
             ..EngineSettings::default()
         }

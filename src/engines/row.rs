@@ -59,8 +59,8 @@ pub struct Row {
     pub fingerprint: Option<Fingerprint>,
     /// Stylistic vector of the response (seed 000), when there is one.
     pub style: Option<[f64; 4]>,
-    /// The response's compression score without its entropy term, for the compression engine.
-    pub compression_base: Option<f64>,
+    /// What the compression engine needs besides the entropy, when there are a prompt and a response.
+    pub compression_base: Option<super::language::compression::Base>,
     /// Hash of the canonical arguments of a tool call.
     pub args: Option<u64>,
     /// JSON-serialised length of a tool's result, in code points.

@@ -8,7 +8,7 @@ use std::{borrow::Cow, collections::HashMap};
 
 use crate::{
     config::{GroupBy, Settings},
-    engines::{Assessment, Engine, Row, View, runtime::fingerprint, tools::{self, Profile}},
+    engines::{Assessment, Engine, Row, View, language::compression, runtime::fingerprint, tools::{self, Profile}},
     input::{Batch, Content, Cut, Place, Unit},
     record::{
         Kind, Record,
@@ -134,6 +134,10 @@ impl Analyst<'_> {
         if record.response.is_some() {
             row.fingerprint = Some(fingerprint::extract(&response, &self.settings.engines.fingerprint));
             row.style = Some(response.style());
+            if !record.prompt.is_absent() {
+                row.compression_base =
+                    Some(compression::base_score(&prompt, &response, &self.settings.engines.compression));
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::{
     config::Settings,
-    engines::{About, BaselineEngine, Engine, runtime, tools},
+    engines::{About, BaselineEngine, Engine, language, runtime, tools},
     history,
 };
 
@@ -15,6 +15,11 @@ fn all_engines(settings: &Settings) -> Vec<Box<dyn Engine>> {
     let engines = settings.engines.clone();
     vec![
         Box::new(runtime::outcome::Outcome::new(engines.outcome)),
+        Box::new(runtime::structure::Structure::new(engines.structure)),
+        Box::new(language::intent::IntentDetection::new(engines.intent)),
+        Box::new(language::hallucination::HallucinationRisk::new(engines.hallucination)),
+        Box::new(language::compliance::Compliance::new(engines.compliance)),
+        Box::new(language::json_repair::JsonRepair::new(engines.json_repair)),
     ]
 }
 
@@ -22,9 +27,10 @@ fn all_engines(settings: &Settings) -> Vec<Box<dyn Engine>> {
 fn all_baseline_engines(settings: &Settings) -> Vec<Arc<dyn BaselineEngine>> {
     let engines = settings.engines.clone();
     vec![
-        Arc::new(runtime::latency::Latency { settings: engines.latency }),
-        Arc::new(runtime::token_rate::TokenRate { settings: engines.token_rate }),
-        Arc::new(runtime::fingerprint::FingerprintDrift { settings: engines.fingerprint }),
+        Arc::new(runtime::latency::Latency::new(engines.latency)),
+        Arc::new(runtime::token_rate::TokenRate::new(engines.token_rate)),
+        Arc::new(runtime::fingerprint::FingerprintDrift::new(engines.fingerprint)),
+        Arc::new(language::compression::ReasoningCompression::new(engines.compression)),
     ]
 }
 

@@ -1,8 +1,10 @@
 //! One engine at a time, for `llmverify engine NAME`: plain JSON in, plain JSON out.
 //!
+//! - [`language`]: structure, intent, hallucination, compression, compliance, json_repair (seed 001)
 //! - [`runtime`]: latency, token_rate, fingerprint, health (seed 001)
 //! - [`verification`]: the verification engine and its parts (seed 002)
 
+pub mod language;
 pub mod runtime;
 pub mod verification;
 
@@ -20,6 +22,12 @@ const PROBES: &[(&str, Probe)] = &[
     ("token_rate", |input, settings| runtime::token_rate(input, &settings.engines.token_rate)),
     ("fingerprint_extract", |input, settings| runtime::fingerprint_extract(input, &settings.engines.fingerprint)),
     ("fingerprint", |input, settings| runtime::fingerprint(input, &settings.engines.fingerprint)),
+    ("structure", |input, settings| language::structure(input, &settings.engines.structure)),
+    ("intent", |input, settings| language::intent(input, &settings.engines.intent)),
+    ("hallucination", |input, settings| language::hallucination(input, &settings.engines.hallucination)),
+    ("compression", |input, settings| language::compression(input, &settings.engines.compression)),
+    ("compliance", |input, settings| language::compliance(input, &settings.engines.compliance)),
+    ("json_repair", |input, settings| language::json_repair(input, &settings.engines.json_repair)),
     ("health", |input, settings| runtime::health(input, &settings.engines.health)),
 ];
 
@@ -40,5 +48,31 @@ pub fn run(name: &str, input: &Value, settings: &Settings) -> Result<Value> {
     match verification::run(name, input, &halves) {
         Some(result) => result,
         None => bail!("unknown engine `{name}`; `llmverify engine --list` names them"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_an_error_and_never_a_panic() {
+        let settings = Settings::default();
+        for name in names() {
+            for input in [json!({}), json!(null), json!([1]), json!({"text": 1, "call": 2, "rules": 3, "calls": "x"})] {
+                let answer = run(name, &input, &settings);
+                assert!(answer.is_err() || answer.is_ok_and(|answer| answer.is_object()), "{name} {input}");
+            }
+        }
+        assert!(run("no_such_engine", &json!({}), &settings).is_err());
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names = names();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
     }
 }

@@ -42,7 +42,7 @@ pub fn latency(input: &Value, settings: &latency::Settings) -> Result<Value> {
     let baseline = Baseline { stable: true, latency_ms: input.baseline.avg_latency_ms, ..Baseline::default() };
     let ratio =
         row.latency_ms.zip(baseline.latency_ms.filter(|ms| *ms > 0.0)).map(|(ms, usual)| hundredths(ms / usual));
-    Ok(answer(latency::Latency { settings }.assess(&row, &baseline), json!({ "ratio": ratio })))
+    Ok(answer(latency::Latency::new(settings).assess(&row, &baseline), json!({ "ratio": ratio })))
 }
 
 /// Token rate against the baseline.
@@ -58,7 +58,7 @@ pub fn token_rate(input: &Value, settings: &token_rate::Settings) -> Result<Valu
     let tokens_per_second = input.baseline.avg_tokens_per_second;
     let baseline = Baseline { stable: true, tokens_per_second, ..Baseline::default() };
     let rate = response_tokens.zip(latency_ms).and_then(|(tokens, ms)| token_rate::tokens_per_second(tokens, ms));
-    let engine = token_rate::TokenRate { settings: settings.clone() };
+    let engine = token_rate::TokenRate::new(settings.clone());
     Ok(answer(engine.assess(&row, &baseline), json!({ "tps": rate.map(hundredths) })))
 }
 
@@ -76,7 +76,7 @@ pub fn fingerprint(input: &Value, settings: &fingerprint::Settings) -> Result<Va
     let usual = input.baseline_fingerprint.and_then(Shape::fingerprint);
     let row = Row { fingerprint: current, ..Row::default() };
     let baseline = Baseline { stable: true, fingerprint: usual, ..Baseline::default() };
-    let engine = fingerprint::FingerprintDrift { settings: settings.clone() };
+    let engine = fingerprint::FingerprintDrift::new(settings.clone());
     let details = json!({
         "curr": current.map(shape),
         "diffs": current.zip(usual).map(|(current, usual)| diffs(&current, &usual)),

@@ -2,8 +2,8 @@
 //!
 //! **Where**: the first fenced block in an unnamed or JSON fence that begins with a bracket; else from the first `{`
 //! or `[` to the last closing bracket of its kind. A `[` before a `{` counts only when its array encloses the object
-//! ("see [1] for {...}" is an object). Where brackets stay open and the text goes on with a comma after the last
-//! closing one, or where none closes, the part ends with the text.
+//! ("see [1] for {...}" is an object). Where brackets stay open and the last closing one stands in a string or before a
+//! comma, or where none closes, the part ends with the text.
 //!
 //! **Source**: seed 001, "JSON Detection" and "JSON Repair".
 //!
@@ -116,20 +116,29 @@ fn bracketed(bytes: &[u8]) -> Option<Range<usize>> {
     let object = kind(b'{', b'}');
     let array = kind(b'[', b']');
     let (start, close) = match (object, array) {
-        (Some(object), Some(array)) if array.0 < object.0 && array.1 >= object.1 => array,
-        (Some(object), Some(array)) if array.0 < object.0 && array.1.is_none() => array,
+        (Some(object), Some(array)) if array.0 < object.0 && holds(bytes, array, object) => {
+            (array.0, array.1.max(object.1))
+        }
         (Some(object), _) => object,
         (None, array) => array?,
     };
     let Some(close) = close else {
         return Some(start..bytes.len());
     };
-    let goes_on = bytes[close + 1..].trim_ascii_start().starts_with(b",") && stays_open(&bytes[start..=close]);
-    Some(start..if goes_on { bytes.len() } else { close + 1 })
+    let (depth, in_string) = depth_at_end(&bytes[start..=close]);
+    let goes_on = in_string || bytes[close + 1..].trim_ascii_start().starts_with(b",");
+    Some(start..if depth > 0 && goes_on { bytes.len() } else { close + 1 })
 }
 
-/// Whether more brackets open than close outside of strings.
-fn stays_open(part: &[u8]) -> bool {
+/// Whether an array that begins before an object holds it: by where both end, or because it stays open.
+fn holds(bytes: &[u8], array: (usize, Option<usize>), object: (usize, Option<usize>)) -> bool {
+    let end = array.1.map_or(bytes.len(), |close| close + 1);
+    array.1.is_some_and(|close| Some(close) >= object.1)
+        || (looks_like_json(&bytes[array.0..]) && depth_at_end(&bytes[array.0..end]).0 > 0)
+}
+
+/// How many more brackets open than close outside of strings, and whether a string is open at the end.
+fn depth_at_end(part: &[u8]) -> (i64, bool) {
     let mut depth = 0i64;
     let mut in_string = false;
     let mut escaped = false;
@@ -143,7 +152,7 @@ fn stays_open(part: &[u8]) -> bool {
             _ => {}
         }
     }
-    depth > 0
+    (depth, in_string)
 }
 
 /// Whether `part`, which begins with a bracket, goes on as JSON (or as what is meant to be) does.
@@ -153,14 +162,18 @@ fn looks_like_json(part: &[u8]) -> bool {
     if part[0] == b'{' {
         return match first {
             b'"' | b'\'' => has_colon_after_string(inside),
-            b'}' => part.trim_ascii().len() == part.len() - inside.len() + 1,
+            b'}' => inside[1..].trim_ascii_start().first().is_none_or(|byte| b",]}".contains(byte)),
             _ => begins_key(inside),
         };
     }
     match first {
-        b'{' => inside.len() == 1 || looks_like_json(&inside[..inside.len().min(LOOK_BYTES)]),
+        b'{' | b'[' => {
+            let inner = &inside[..inside.len().min(LOOK_BYTES)];
+            // "[[1]" is an array in an array, where "[1]" alone may be a footnote.
+            inner.len() == 1 || looks_like_json(inner) || begins_with_number(inner[1..].trim_ascii_start(), b",]")
+        }
         b'"' | b']' => true,
-        b'0'..=b'9' | b'-' => begins_with_number_and_comma(inside),
+        b'0'..=b'9' | b'-' => begins_with_number(inside, b","),
         _ => [&b"true"[..], b"false", b"null"].iter().any(|word| inside.starts_with(word)),
     }
 }
@@ -171,13 +184,14 @@ const LOOK_BYTES: usize = 256;
 fn has_colon_after_string(inside: &[u8]) -> bool {
     let quote = inside[0];
     let look = &inside[1..inside.len().min(LOOK_BYTES)];
-    match memchr(quote, look) {
-        Some(end) => {
-            let behind = look[end + 1..].trim_ascii_start();
-            behind.is_empty() || behind[0] == b':'
-        }
-        None => true,
-    }
+    let mut escaped = false;
+    let end = look.iter().position(|byte| {
+        let closes = *byte == quote && !escaped;
+        escaped = *byte == b'\\' && !escaped;
+        closes
+    });
+    let behind = end.map_or(&[][..], |end| look[end + 1..].trim_ascii_start());
+    behind.first().is_none_or(|byte| *byte == b':')
 }
 
 fn begins_key(inside: &[u8]) -> bool {
@@ -186,10 +200,11 @@ fn begins_key(inside: &[u8]) -> bool {
     name > 0 && behind.first() == Some(&b':') && behind.get(1) != Some(&b':')
 }
 
-fn begins_with_number_and_comma(inside: &[u8]) -> bool {
+/// Whether a number stands there, and one of `then` behind it.
+fn begins_with_number(inside: &[u8], then: &[u8]) -> bool {
     let is_number = |byte: &&u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
     let number = inside.iter().take(LOOK_BYTES).take_while(is_number).count();
-    inside[number..].trim_ascii_start().starts_with(b",")
+    number > 0 && inside[number..].trim_ascii_start().first().is_some_and(|byte| then.contains(byte))
 }
 
 /// The top-level keys of a JSON value; everything else is checked and skipped.
@@ -308,6 +323,8 @@ mod tests {
             ("see [1] for {\"a\":1}", Some(("{\"a\":1}", true))),
             ("so [{\"a\":1}, 2] it is", Some(("[{\"a\":1}, 2]", true))),
             ("[1,2", Some(("[1,2", false))),
+            ("x = [1, 2] and {\"a\":1}", Some(("{\"a\":1}", true))),
+            ("[[{\"a\":[]}, 1", Some(("[[{\"a\":[]}, 1", false))),
             ("{\"a\": {\"b\": 1}, \"c\": \"tru", Some(("{\"a\": {\"b\": 1}, \"c\": \"tru", false))),
             ("Use {x}: ```json\n {\"a\":1}\n```", Some(("{\"a\":1}", true))),
             ("```json\n{\"a\":[1,2\n```", Some(("{\"a\":[1,2", false))),
@@ -331,9 +348,17 @@ mod tests {
         {
             assert!(looks(text), "{text}");
         }
-        for text in
-            ["[1] Smith", "[link](url)", "[func(a=1)]", "{name}", "{{name}}", "{ return x; }", "{std::move(x)}", "[x]"]
-        {
+        for text in [
+            "[1] Smith",
+            "[link](url)",
+            "[func(a=1)]",
+            "{name}",
+            "{{name}}",
+            "{ return x; }",
+            "{std::move(x)}",
+            "[x]",
+            "[[x]]",
+        ] {
             assert!(!looks(text), "{text}");
         }
     }

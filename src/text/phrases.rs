@@ -319,7 +319,6 @@ pub const PHRASES: &[(Family, &[&str])] = &[
         &[
             "please",
             "do not",
-            "don't",
             "make sure",
             "you should",
             "you must",

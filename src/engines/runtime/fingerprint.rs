@@ -119,8 +119,14 @@ pub fn style_similarity(current: &[f64; 4], baseline: &[f64; 4]) -> Option<f64> 
 /// Compares a row's fingerprint with its baseline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FingerprintDrift {
-    /// The weights and cuts.
-    pub settings: Settings,
+    settings: Settings,
+}
+
+impl FingerprintDrift {
+    /// The engine with its constants.
+    pub fn new(settings: Settings) -> FingerprintDrift {
+        FingerprintDrift { settings }
+    }
 }
 
 impl BaselineEngine for FingerprintDrift {

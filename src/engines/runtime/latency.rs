@@ -70,8 +70,14 @@ pub fn deviation(latency_ms: f64, baseline_ms: f64, settings: &Settings) -> (Sta
 /// Compares a row's latency with its baseline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Latency {
-    /// The cuts.
-    pub settings: Settings,
+    settings: Settings,
+}
+
+impl Latency {
+    /// The engine with its constants.
+    pub fn new(settings: Settings) -> Latency {
+        Latency { settings }
+    }
 }
 
 impl BaselineEngine for Latency {

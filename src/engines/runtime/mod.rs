@@ -11,4 +11,5 @@ pub mod fingerprint;
 pub mod health;
 pub mod latency;
 pub mod outcome;
+pub mod structure;
 pub mod token_rate;

@@ -69,8 +69,14 @@ pub fn deficit(tokens_per_second: f64, baseline_tokens_per_second: f64, settings
 /// Compares a row's token rate with its baseline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TokenRate {
-    /// The cuts.
-    pub settings: Settings,
+    settings: Settings,
+}
+
+impl TokenRate {
+    /// The engine with its constants.
+    pub fn new(settings: Settings) -> TokenRate {
+        TokenRate { settings }
+    }
 }
 
 impl BaselineEngine for TokenRate {

@@ -1,0 +1,162 @@
+//! Shape of the response: JSON, lists, code blocks; and whether a shape was promised and is broken.
+//!
+//! **Formula**: metadata; the value is 1 when something promised is broken, else 0. Broken is
+//! - JSON that the response answers with, that begins as JSON does, and whose first value does not parse. A response
+//!   answers with JSON when it begins with it, in a fence or without one; or when the prompt asks for JSON and the
+//!   response has a JSON fence
+//! - a code fence that is never closed
+//!
+//! **Range**: 0 (nothing wrong) or 1 (broken).
+//!
+//! **Source**: seed 001, "StructureEngine"; the health value is ours.
+//!
+//! **Limits**: JSON in the middle of an explanation is an illustration (with comments, with "..."), which nothing will
+//! parse, and is not held against the response. Several values in a row (JSON Lines) are not broken.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    engines::{
+        About, Assessment, Detail, Engine, Question, Signal, Status, Tier, View,
+        language::{NO_RESPONSE, ratio},
+    },
+    record::Kind,
+    text::{Family, Features, JsonPart, json_part::Stand},
+};
+
+/// The signal.
+pub const SIGNAL: &str = "structure_broken";
+/// A broken structure is seldom meant, but a client may not mind.
+pub const LIKELIHOOD_RATIO: f64 = 3.0;
+
+/// Whether the response answers with this JSON, valid or not.
+pub fn is_promised(json: &JsonPart, prompt: &Features) -> bool {
+    let was_asked_for = || prompt.phrases.has(Family::JsonAsked);
+    let in_fence = matches!(json.stand, Stand::JsonFence { .. });
+    json.looks_like_json && (json.opens_text() || (in_fence && was_asked_for()))
+}
+
+/// Whether JSON was promised and is broken.
+pub fn has_broken_json(response: &Features, prompt: &Features) -> bool {
+    response.json.as_ref().is_some_and(|json| !json.begins_valid && is_promised(json, prompt))
+}
+
+/// The numbers of the engine.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// P(fires | degraded) / P(fires | not).
+    pub likelihood_ratio: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { likelihood_ratio: LIKELIHOOD_RATIO }
+    }
+}
+
+impl Settings {
+    /// The letter of seed 001, which the defaults follow.
+    pub fn seed() -> Settings {
+        Settings::default()
+    }
+}
+
+/// The engine.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Structure {
+    settings: Settings,
+}
+
+impl Structure {
+    /// The engine with these numbers.
+    pub fn new(settings: Settings) -> Structure {
+        Structure { settings }
+    }
+
+    /// What it says of a response.
+    pub fn assess_features(&self, response: &Features, prompt: &Features) -> Assessment {
+        let broken_json = has_broken_json(response, prompt);
+        let unclosed_fence = response.lines.unclosed;
+        let is_json = response.json.as_ref().is_some_and(|json| json.valid);
+        let ratio = ratio(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
+        let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::Zero, ratio);
+        let (status, value, signal) = match (broken_json, unclosed_fence) {
+            (false, false) => (Status::Ok, 0.0, absent),
+            (true, _) => (Status::Error, 1.0, absent.fire(1.0, "the JSON of the response does not parse")),
+            (false, true) => (Status::Error, 1.0, absent.fire(1.0, "a code fence is never closed")),
+        };
+        Assessment::new(status, value)
+            .with("is_json", Detail::Flag(is_json))
+            .with("list_count", Detail::Count(response.lines.list_items()))
+            .with("code_block_count", Detail::Count(response.lines.blocks))
+            .with("broken_json", Detail::Flag(broken_json))
+            .with("unclosed_fence", Detail::Flag(unclosed_fence))
+            .signal(signal)
+    }
+}
+
+impl Engine for Structure {
+    fn about(&self) -> About {
+        About {
+            name: "structure",
+            summary: "Counts JSON, lists and code blocks, and finds JSON and fences that are broken.",
+            formula: "1 when JSON was promised and does not parse, or a code fence is never closed; else 0",
+            range: "0 (nothing wrong) or 1 (broken)",
+            source: "seed 001, StructureEngine",
+        }
+    }
+
+    fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
+        if view.record.kind != Kind::Llm {
+            return None;
+        }
+        if view.record.response.is_none() {
+            return Some(Assessment::not_assessed(NO_RESPONSE));
+        }
+        Some(self.assess_features(view.response, view.prompt))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_broken(prompt: &str, response: &str) -> bool {
+        let assessment = Structure::default().assess_features(&Features::of(response), &Features::of(prompt));
+        assert_eq!(assessment.signals[0].fired, assessment.value == Some(1.0));
+        assessment.value == Some(1.0)
+    }
+
+    #[test]
+    fn json_that_is_the_answer_and_does_not_parse_is_broken() {
+        for response in ["{\"a\": 1,", "[{\"a\": 1}", " {'a': True}", "```json\n{\"a\": [1,2\n```", "{\"a\" : tru}"] {
+            assert!(is_broken("x", response), "{response}");
+        }
+        assert!(is_broken("Return JSON", "Here it is:\n```json\n{\"a\": oops}\n```"));
+    }
+
+    #[test]
+    fn a_fence_that_is_never_closed_is_broken() {
+        assert!(is_broken("x", "Here:\n```python\nx = 1"));
+    }
+
+    #[test]
+    fn prose_code_and_illustrations_are_not() {
+        for response in [
+            "",
+            "Use {name} here.",
+            "{name}, welcome!",
+            "[1] Smith 2019\n[2] Jones 2020",
+            "[get_weather(city=\"Rome\"), get_time()]",
+            "[link](http://x) and more",
+            "{\"a\":1}\n{\"b\":2}",
+            "{\"a\":1} is the answer {not json}",
+            "The config looks so:\n```json\n{\"a\": 1, // the first\n ...}\n```\nChange it.",
+            "```js\nconst a = {b: 1\n```",
+            "def f(x):\n    return {\"a\": x",
+        ] {
+            assert!(!is_broken("x", response), "{response}");
+        }
+    }
+}

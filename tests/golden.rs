@@ -1,0 +1,197 @@
+//! Golden vectors of both specifications, under the preset `compat = "seed"`: the numbers of independent programs.
+//!
+//! What binds is `seed_expected` where a vector has it, else `expected` where it agrees with the seed. In the engines of
+//! seed 002, where the seed is often silent (`agrees_with_seed` is null), the preset follows the program, and `expected`
+//! binds there too. Every key of the binding object must be in the answer, and equal.
+//!
+//! Not binding:
+//! - `detail`: the program's words
+//! - `tier_reached`: ours is TIER_1 whenever tier 1 was evaluated
+//! - `threshold` of feedback, and vectors with parameters of the program's own manager: its threshold rises with the
+//!   first confirmed hallucination, which the seed rules out
+//! - `total_feedback`: the program sets a prior by ten made-up feedbacks
+//! - the vectors in [`OUR_RULE_STANDS`]
+//!
+//! The numbers of intent, hallucination and compression hang on word lists that are the program's own; nine in ten
+//! primary intents and labels are asked for, and beyond that whatever is reached today: all of them.
+
+use llmverify::{
+    config::{Compat, Settings},
+    probe,
+};
+use serde_json::Value;
+
+/// Our rule is better, and stands.
+const OUR_RULE_STANDS: [(&str, &str); 6] = [
+    ("llmverify/fingerprint_extract/008", "a decimal point ends no sentence"),
+    ("llmverify/fingerprint_extract/009", "an abbreviation ends no sentence"),
+    ("llmverify/fingerprint_extract/016", "a CJK full stop ends a sentence"),
+    ("llmverify/structure/031", "a fence that is never closed is a block, and broken"),
+    ("agentguard/consistency_historical/009", "median and MAD, not five results"),
+    ("agentguard/consistency_historical/015", "median and MAD, not five results"),
+];
+
+/// Keys that hold the program's words or its own way.
+const FREE_KEYS: [&str; 4] = ["detail", "tier_reached", "total_feedback", "threshold"];
+
+/// Numbers are equal up to this; the vectors print doubles in full, or rounded as we round.
+const TOLERANCE: f64 = 1e-9;
+
+/// Engine, and how many of its vectors bind: fewer would mean that the test has stopped looking.
+const ENGINES: [(&str, usize); 25] = [
+    ("latency", 19),
+    ("token_rate", 20),
+    ("fingerprint_extract", 10),
+    ("fingerprint", 13),
+    ("structure", 28),
+    ("baseline", 3),
+    ("health", 13),
+    ("intent", 25),
+    ("hallucination", 20),
+    ("compression", 25),
+    ("compliance", 19),
+    ("json_repair", 20),
+    ("signal_latency", 21),
+    ("signal_schema", 8),
+    ("signal_pattern", 7),
+    ("signal_length", 6),
+    ("signal_plausibility", 6),
+    ("combiner", 12),
+    ("verify", 25),
+    ("sequence", 12),
+    ("running_stats", 3),
+    ("spc", 9),
+    ("consistency_session", 12),
+    ("consistency_historical", 10),
+    ("calibrate", 2),
+];
+
+fn vectors(engine: &str) -> Vec<Value> {
+    let path = format!("{}/fixtures/golden/{engine}.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn id(vector: &Value) -> &str {
+    vector["id"].as_str().unwrap()
+}
+
+fn binding(vector: &Value) -> Option<Value> {
+    if OUR_RULE_STANDS.iter().any(|(skipped, _)| *skipped == id(vector)) || vector["input"].get("params").is_some() {
+        return None;
+    }
+    let follows_program = id(vector).starts_with("agentguard/") && vector["agrees_with_seed"].is_null();
+    let mut expected = match vector.get("seed_expected") {
+        Some(expected) => expected.clone(),
+        None if vector["agrees_with_seed"] == true || follows_program => vector["expected"].clone(),
+        None => return None,
+    };
+    if vector["engine"] == "intent" {
+        // Which the candidates of `seed_expected` leave out.
+        expected["primary"] = vector["expected"]["primary"].clone();
+    }
+    Some(expected)
+}
+
+/// The first place where `got` is not what is expected.
+fn difference(path: &str, expected: &Value, got: &Value) -> Option<String> {
+    let differ = || Some(format!("{path}: expected {expected}, got {got}"));
+    match (expected, got) {
+        (Value::Object(expected), Value::Object(got)) => expected.iter().find_map(|(key, value)| {
+            let path = format!("{path}/{key}");
+            match got.get(key) {
+                _ if FREE_KEYS.contains(&key.as_str()) => None,
+                Some(own) => difference(&path, value, own),
+                // Of the signals that did not fire, both sides list what they looked for.
+                None if value["fired"] == false => None,
+                None => Some(format!("{path}: missing")),
+            }
+        }),
+        (Value::Array(expected), Value::Array(own)) if expected.len() == own.len() => {
+            let mut pairs = expected.iter().zip(own).enumerate();
+            pairs.find_map(|(index, (expected, own))| difference(&format!("{path}/{index}"), expected, own))
+        }
+        (Value::Number(a), Value::Number(b)) => {
+            let (a, b) = (a.as_f64()?, b.as_f64()?);
+            if (a - b).abs() <= TOLERANCE * a.abs().max(1.0) { None } else { differ() }
+        }
+        // The seed does not define this number.
+        (Value::Null, Value::Number(_)) => None,
+        _ if expected == got => None,
+        _ => differ(),
+    }
+}
+
+/// Signals of the question that seed 002 asks, which fired although the vector does not list them.
+fn surplus(expected: &Value, got: &Value) -> Option<String> {
+    let (expected, got) = (expected.get("signals")?.as_object()?, got["signals"].as_object()?);
+    let own = got.iter().find(|(id, signal)| {
+        signal["fired"] == true && signal["question"] == "fabricated" && !expected.contains_key(*id)
+    });
+    own.map(|(id, signal)| format!("{id} fired: {signal}"))
+}
+
+fn answer(vector: &Value) -> Value {
+    let engine = vector["engine"].as_str().unwrap();
+    let answer = probe::run(engine, &vector["input"], &Settings::preset(Compat::Seed));
+    answer.unwrap_or_else(|error| panic!("{}: {error:#}", id(vector)))
+}
+
+/// What is wrong with the answer to one vector; `None` when it is right, or nothing binds.
+fn check(vector: &Value) -> Option<String> {
+    let (expected, got) = (binding(vector)?, answer(vector));
+    let wrong = difference("", &expected, &got).or_else(|| match (expected["steps"].as_array(), got["steps"].as_array()) {
+        (Some(expected), Some(got)) => expected.iter().zip(got).find_map(|(expected, got)| surplus(expected, got)),
+        _ => surplus(&expected, &got),
+    });
+    wrong.map(|wrong| format!("{}: {wrong}", id(vector)))
+}
+
+#[test]
+fn the_seed_preset_answers_as_the_vectors_do() {
+    let mut failures = Vec::new();
+    for (engine, count) in ENGINES {
+        let vectors = vectors(engine);
+        let bound = vectors.iter().filter(|vector| binding(vector).is_some()).count();
+        if bound != count {
+            failures.push(format!("{engine}: {bound} vectors bind, expected {count}"));
+        }
+        failures.extend(vectors.iter().filter_map(check));
+    }
+    assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn feedback_moves_rate_and_prior_as_the_program_does() {
+    let failures: Vec<String> = vectors("adaptive")
+        .iter()
+        .filter(|vector| vector["input"].get("params").is_none())
+        .filter_map(|vector| difference("", &vector["expected"], &answer(vector)))
+        .collect();
+    assert!(failures.is_empty(), "{failures:#?}");
+}
+
+#[test]
+fn nine_in_ten_primary_intents_and_labels_agree() {
+    const AGREEMENT_MIN: f64 = 0.9;
+    for (engine, key) in [("intent", "primary"), ("hallucination", "label"), ("compression", "label")] {
+        let vectors = vectors(engine);
+        let agreeing = vectors.iter().filter(|vector| {
+            let expected = vector["seed_expected"].get(key).unwrap_or(&vector["expected"][key]);
+            answer(vector)[key] == *expected
+        });
+        let share = agreeing.count() as f64 / vectors.len() as f64;
+        assert!(share >= AGREEMENT_MIN, "{engine}: {share}");
+    }
+}
+
+#[test]
+fn every_vector_file_is_tested() {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/golden");
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let Some(engine) = name.strip_suffix(".jsonl") else { continue };
+        let is_tested = engine == "adaptive" || ENGINES.iter().any(|(known, _)| *known == engine);
+        assert!(is_tested, "no test reads {name}");
+    }
+}
