@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use llmverify::{
     pipeline::Auditor,
-    report::{VerdictRecord, safe_json, terminal::Styles, waterfall},
+    report::{safe_json, terminal::Styles, verdict_record::Identity, waterfall},
     verdict::gate::ExitStatus,
 };
 
@@ -61,13 +61,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 }
 
 impl Args {
-    fn wants(&self, record: &VerdictRecord) -> bool {
+    fn wants(&self, record: &Identity<'_>) -> bool {
         if let Some(id) = &self.id {
-            return record.id == *id;
+            return record.own_id() == *id;
         }
         self.line == Some(record.line)
             && (self.item.is_none() || self.item == record.item)
-            && self.source.as_ref().is_none_or(|source| *source == record.source)
+            && self.source.as_ref().is_none_or(|source| source == record.source)
     }
 
     fn wanted(&self) -> String {

@@ -1,24 +1,26 @@
 //! Stage 4: what was computed of a call becomes its verdict, and the object that reports show.
 
+use std::mem;
+
 use crate::{
     config::Settings,
-    engines::{Assessment, Finding, Question, Signal, runtime::health},
+    engines::{Assessment, Finding, Question, Signal, Tier, runtime::health},
     history::{Chart, Observation, Shift},
     input::Place,
     record::{Kind, Record, json::Json},
     report::{
         Measures, RejectedUnit, VerdictRecord,
         summary::Event,
-        verdict_record::{Identity, Judged, Problem},
+        verdict_record::{Identity, Judged, Problem, rfc3339},
     },
     text::excerpt::excerpt,
-    verdict::{
-        Verdict,
-        judge::{Policy, judge},
-    },
+    verdict::{Decision, Verdict, judge::judge},
 };
 
 use super::analyse::{Call, UNKNOWN_STREAM};
+
+/// Signals that most records have room for.
+const SIGNALS_USUAL: usize = 16;
 
 /// Why a question has no answer, when no signal bears on it, in the order of [`Question::ALL`].
 const ABSENCES: [&str; 4] = [
@@ -29,34 +31,123 @@ const ABSENCES: [&str; 4] = [
 ];
 
 /// A call with its verdict and all that led to it.
-pub struct Opinion {
-    pub verdict: Verdict,
-    pub signals: Vec<Signal>,
-    pub assessments: Vec<(&'static str, Assessment)>,
-    pub health: Option<(f64, &'static str)>,
-    pub policies: [Policy; 4],
+pub struct Opinion<'a> {
+    place: Place,
+    /// The call, whose signals and assessments have moved into the opinion.
+    pub call: Box<Call<'a>>,
+    verdict: Verdict,
+    signals: Vec<Signal>,
+    assessments: Vec<(&'static str, Assessment)>,
+    health: Option<(f64, &'static str)>,
+    tier_reached: Tier,
 }
 
-/// Judges one call by what was computed of it alone and what history said.
-pub fn opinion(call: &Call<'_>, observation: &Observation, settings: &Settings) -> Opinion {
-    let mut policies = settings.policies(&call.stream);
-    let fabricated = &mut policies[Question::Fabricated as usize];
-    // Feedback moves these three, so history knows better than the settings.
-    fabricated.prior = observation.prior;
-    fabricated.flag_from = observation.flag_from;
-    fabricated.block_from = observation.block_from;
+impl<'a> Opinion<'a> {
+    /// Judges one call by what was computed of it alone and what history said.
+    pub fn new(place: Place, mut call: Box<Call<'a>>, mut observation: Observation, settings: &Settings) -> Opinion<'a> {
+        let mut policies = settings.policies(&call.stream);
+        let fabricated = &mut policies[Question::Fabricated as usize];
+        // Feedback moves these three, so history knows better than the settings.
+        fabricated.prior = observation.prior;
+        fabricated.flag_from = observation.flag_from;
+        fabricated.block_from = observation.block_from;
 
-    let mut assessments = call.assessments.clone();
-    assessments.extend(observation.assessments.iter().cloned());
-    let mut signals: Vec<Signal> = assessments.iter().flat_map(|(_, said)| said.signals.iter().cloned()).collect();
-    let name = |index: u32| field_name(&call.record, index);
-    signals.extend(observation.clone().into_signals(call.row.tier0.clone(), &name));
+        let mut assessments = mem::take(&mut call.assessments);
+        assessments.append(&mut observation.assessments);
+        let mut signals: Vec<Signal> = Vec::with_capacity(SIGNALS_USUAL);
+        for (_, said) in &mut assessments {
+            signals.append(&mut said.signals);
+        }
+        let tier_reached = observation.tier_reached;
+        let tier0 = mem::take(&mut call.row.tier0);
+        signals.extend(observation.into_signals(tier0, &|index| field_name(&call.record, index)));
 
-    let verdict = judge(&signals, &policies, &ABSENCES);
-    let values: Vec<(&str, f64)> =
-        assessments.iter().filter_map(|(name, said)| Some((*name, said.value?))).collect();
-    let health = health::score(&values, &settings.engines.health);
-    Opinion { verdict, signals, assessments, health, policies }
+        let verdict = judge(&signals, &policies, &ABSENCES);
+        let values = assessments.iter().filter_map(|(name, said)| Some((*name, said.value?)));
+        let health = health::score(values, &settings.engines.health);
+        Opinion { place, call, verdict, signals, assessments, health, tier_reached }
+    }
+
+    /// What is decided.
+    pub fn decision(&self) -> Decision {
+        self.verdict.decision
+    }
+
+    /// Who the record is.
+    pub fn identity(&self) -> Identity<'_> {
+        let record = &self.call.record;
+        Identity {
+            source: &self.place.source,
+            line: self.place.line,
+            item: self.place.item,
+            byte: self.place.byte,
+            id: record.id.as_deref(),
+            kind: record.kind.as_str(),
+            model: record.model.as_deref(),
+            tool: record.tool.as_deref(),
+            session_id: record.session_id.as_deref(),
+            timestamp_ms: record.timestamp_ms,
+            label: record.label.as_deref(),
+        }
+    }
+
+    /// What was computed of it.
+    pub fn judged(&self) -> Judged<'_> {
+        let problems = self.call.record.problems.iter();
+        Judged {
+            verdict: &self.verdict,
+            signals: &self.signals,
+            assessments: &self.assessments,
+            health: self.health,
+            tier_reached: self.tier_reached,
+            problems: problems
+                .map(|problem| Problem { field: problem.field.clone(), reason: problem.reason.clone() })
+                .collect(),
+        }
+    }
+
+    /// The object that reports show.
+    pub fn record(&self) -> VerdictRecord {
+        VerdictRecord::new(self.identity(), self.judged(), |finding| excerpt_of(&self.call.record, finding))
+    }
+
+    /// What the report counts of the call besides its verdict.
+    pub fn measures(&self) -> Measures<'_> {
+        let (call, record) = (&self.call, &self.call.record);
+        Measures {
+            stream: (call.stream != UNKNOWN_STREAM).then_some(call.stream.as_str()),
+            is_error: record.error.is_some() || call.row.is_error,
+            latency_ms: if record.kind == Kind::Llm { record.latency_ms } else { record.execution_time_ms },
+            ttft_ms: record.ttft_ms,
+            prompt_tokens: record.prompt_tokens,
+            response_tokens: record.response_tokens,
+            timestamp_ms: record.timestamp_ms,
+        }
+    }
+
+    /// A level of the call's stream that has moved, as it was noticed with this record.
+    pub fn event(&self, shift: &Shift) -> Event {
+        let (call, identity) = (&self.call, self.identity());
+        let (chart, unit) = match shift.chart {
+            Chart::Latency => ("latency_ms".to_owned(), "ms"),
+            Chart::TokensPerSecond => ("tokens_per_second".to_owned(), "1/s"),
+            Chart::Size => ("result_length".to_owned(), "code points"),
+            Chart::Style => ("fingerprint_distance".to_owned(), ""),
+            Chart::Field(index) => (field_name(&call.record, index), ""),
+        };
+        Event {
+            stream: (call.stream != UNKNOWN_STREAM).then(|| call.stream.clone()),
+            kind: identity.kind,
+            chart,
+            from: shift.from,
+            to: shift.to,
+            unit,
+            source: identity.source.to_owned(),
+            line: identity.line,
+            record: identity.own_id(),
+            timestamp: identity.timestamp_ms.and_then(rfc3339),
+        }
+    }
 }
 
 fn field_name(record: &Record<'_>, index: u32) -> String {
@@ -64,77 +155,9 @@ fn field_name(record: &Record<'_>, index: u32) -> String {
     members.get(index as usize).map_or_else(|| format!("field {index}"), |(name, _)| name.clone().into_owned())
 }
 
-/// The object that reports show.
-pub fn describe(place: &Place, call: &Call<'_>, observation: &Observation, opinion: &Opinion) -> VerdictRecord {
-    let record = &call.record;
-    let identity = Identity {
-        source: &place.source,
-        line: place.line,
-        item: place.item,
-        byte: place.byte,
-        id: record.id.as_deref(),
-        kind: record.kind.as_str(),
-        model: record.model.as_deref(),
-        tool: record.tool.as_deref(),
-        session_id: record.session_id.as_deref(),
-        timestamp_ms: record.timestamp_ms,
-        label: record.label.as_deref(),
-    };
-    let problem = |problem: &crate::record::Problem| Problem {
-        field: problem.field.clone(),
-        reason: problem.reason.clone(),
-    };
-    let judged = Judged {
-        verdict: &opinion.verdict,
-        signals: &opinion.signals,
-        assessments: &opinion.assessments,
-        health: opinion.health,
-        tier_reached: observation.tier_reached,
-        problems: record.problems.iter().map(problem).collect(),
-    };
-    VerdictRecord::new(identity, judged, |finding| excerpt_of(record, finding))
-}
-
 /// The evidence of a finding, cut and redacted; the only way for raw text into a report.
 fn excerpt_of(record: &Record<'_>, finding: &Finding) -> String {
     record.text_at(&finding.field).map_or_else(String::new, |text| excerpt(text, finding.span.clone()))
-}
-
-/// What the report counts of the call besides its verdict.
-pub fn measures<'c>(call: &'c Call<'_>) -> Measures<'c> {
-    let record = &call.record;
-    Measures {
-        stream: (call.stream != UNKNOWN_STREAM).then_some(call.stream.as_str()),
-        is_error: record.error.is_some() || call.row.is_error,
-        latency_ms: if record.kind == Kind::Llm { record.latency_ms } else { record.execution_time_ms },
-        ttft_ms: record.ttft_ms,
-        prompt_tokens: record.prompt_tokens,
-        response_tokens: record.response_tokens,
-        timestamp_ms: record.timestamp_ms,
-    }
-}
-
-/// A level of the call's stream that has moved, as it was noticed with this record.
-pub fn event(shift: &Shift, call: &Call<'_>, record: &VerdictRecord) -> Event {
-    let (chart, unit) = match shift.chart {
-        Chart::Latency => ("latency_ms".to_owned(), "ms"),
-        Chart::TokensPerSecond => ("tokens_per_second".to_owned(), "1/s"),
-        Chart::Size => ("result_length".to_owned(), "code points"),
-        Chart::Style => ("fingerprint_distance".to_owned(), ""),
-        Chart::Field(index) => (field_name(&call.record, index), ""),
-    };
-    Event {
-        stream: (call.stream != UNKNOWN_STREAM).then(|| call.stream.clone()),
-        kind: record.kind,
-        chart,
-        from: shift.from,
-        to: shift.to,
-        unit,
-        source: record.source.clone(),
-        line: record.line,
-        record: record.id.clone(),
-        timestamp: record.timestamp.clone(),
-    }
 }
 
 /// The object for a unit that is no record.

@@ -18,7 +18,7 @@ pub mod judge;
 pub mod registry;
 pub mod sinks;
 
-use std::{collections::HashMap, ops::ControlFlow, sync::Arc};
+use std::{collections::HashMap, mem, ops::ControlFlow, sync::Arc};
 
 use anyhow::{Context as _, Result};
 use rayon::prelude::*;
@@ -29,7 +29,7 @@ use crate::{
     history::{History, Observation},
     input::{Batch, Reader},
     record::reader::RecordReader,
-    report::{Partial, Report, VerdictRecord, format::Renderer, summary},
+    report::{Partial, Report, VerdictRecord, format::Renderer, summary, verdict_record::Identity},
 };
 
 pub use filter::{Filter, Sample};
@@ -37,6 +37,7 @@ pub use registry::{abouts, check_engine_name, engine_names};
 pub use sinks::Sink;
 
 use analyse::{Analysed, Analyst, Outcome};
+use judge::Opinion;
 
 /// Batches of a round, per thread: enough that a slow batch does not leave the other threads idle.
 const BATCHES_PER_THREAD: usize = 4;
@@ -159,12 +160,13 @@ impl Auditor {
         &self,
         input: &mut Reader,
         filter: &Filter,
-        is_wanted: impl Fn(&VerdictRecord) -> bool + Sync,
+        is_wanted: impl Fn(&Identity<'_>) -> bool + Sync,
     ) -> Result<Option<VerdictRecord>> {
         let mut history = self.history();
         let mut found = None;
-        let find = |batch: &[Observed<'_>]| {
-            batch.iter().filter_map(|unit| self.verdict_record(unit)).find(|record| is_wanted(record))
+        let find = |batch: Vec<Observed<'_>>| {
+            let opinions = batch.into_iter().filter_map(|unit| self.opinion(unit));
+            opinions.filter(|opinion| is_wanted(&opinion.identity())).map(|opinion| opinion.record()).next()
         };
         self.drive(input, filter, &mut history, find, |part, _| {
             found = part;
@@ -179,32 +181,36 @@ impl Auditor {
         History::new(&self.settings.history_settings(), engines.collect())
     }
 
-    fn verdict_record(&self, (unit, observation): &Observed<'_>) -> Option<VerdictRecord> {
-        let (Outcome::Call(call), Some(observation)) = (&unit.outcome, observation) else { return None };
-        let opinion = judge::opinion(call, observation, &self.settings);
-        Some(judge::describe(&unit.place, call, observation, &opinion))
+    /// Stage 4 for one unit; `None` for what is not a call.
+    fn opinion<'a>(&self, (unit, observation): Observed<'a>) -> Option<Opinion<'a>> {
+        match (unit.outcome, observation) {
+            (Outcome::Call(call), Some(observation)) => {
+                Some(Opinion::new(unit.place, call, observation, &self.settings))
+            }
+            _ => None,
+        }
     }
 
     /// Stage 4 for one batch: what it adds to the report, and to each sink.
-    fn render(&self, batch: &[Observed<'_>], renderers: &[Renderer<'_>]) -> (Partial, Vec<Vec<u8>>) {
+    fn render(&self, batch: Vec<Observed<'_>>, renderers: &[Renderer<'_>]) -> (Partial, Vec<Vec<u8>>) {
         let mut partial = Partial::default();
         let mut chunks = vec![Vec::new(); renderers.len()];
-        for observed in batch {
-            let (unit, observation) = observed;
-            match &unit.outcome {
+        for mut observed in batch {
+            let shifts = observed.1.as_mut().map(|observation| mem::take(&mut observation.shifts));
+            match &observed.0.outcome {
                 Outcome::Skipped => partial.skipped(),
                 Outcome::Feedback(_) => partial.feedback(),
                 Outcome::Rejected(fault) => {
-                    let rejected = judge::rejected(&unit.place, fault.byte, &fault.reason);
+                    let rejected = judge::rejected(&observed.0.place, fault.byte, &fault.reason);
                     sinks::rejected(renderers, &rejected, &mut chunks);
                     partial.rejected(&rejected);
                 }
-                Outcome::Call(call) => {
-                    let Some(record) = self.verdict_record(observed) else { continue };
-                    sinks::record(renderers, &record, &mut chunks);
-                    partial.record(&record, &judge::measures(call));
-                    for shift in observation.iter().flat_map(|observation| &observation.shifts) {
-                        partial.event(judge::event(shift, call, &record));
+                Outcome::Call(_) => {
+                    let Some(opinion) = self.opinion(observed) else { continue };
+                    sinks::record(renderers, &opinion, &mut chunks);
+                    partial.record(&opinion.identity(), &opinion.judged(), &opinion.measures(), || opinion.record());
+                    for shift in shifts.iter().flatten() {
+                        partial.event(opinion.event(shift));
                     }
                 }
             }
@@ -219,7 +225,7 @@ impl Auditor {
         input: &mut Reader,
         filter: &Filter,
         history: &mut History,
-        render: impl Fn(&[Observed<'_>]) -> P + Sync,
+        render: impl Fn(Vec<Observed<'_>>) -> P + Sync,
         mut commit: impl FnMut(P, &Progress) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let engines: Vec<&dyn Engine> = self.engines.iter().map(AsRef::as_ref).collect();
@@ -235,14 +241,14 @@ impl Auditor {
             );
             let observed: Vec<Vec<Observed<'_>>> =
                 analysed.into_iter().map(|batch| self.observe(batch, history)).collect();
-            let parts: Vec<P> = observed.par_iter().map(|batch| render(batch)).collect();
-            for (part, batch) in parts.into_iter().zip(&observed) {
-                progress.units += batch.len() as u64;
+            let units: Vec<usize> = observed.iter().map(Vec::len).collect();
+            let parts: Vec<P> = observed.into_par_iter().map(&render).collect();
+            for (part, units) in parts.into_iter().zip(units) {
+                progress.units += units as u64;
                 if commit(part, &progress)?.is_break() {
                     return Ok(());
                 }
             }
-            drop(observed);
             round = next;
         }
         Ok(())

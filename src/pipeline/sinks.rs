@@ -2,10 +2,9 @@
 
 use std::io::{self, ErrorKind, Write};
 
-use crate::report::{
-    Format, Records, RejectedUnit, Report, VerdictRecord, Writer,
-    format::Renderer,
-};
+use crate::report::{Format, Records, RejectedUnit, Report, Writer, format::Renderer};
+
+use super::judge::Opinion;
 
 /// One output: a format, which records it holds, and where it goes.
 pub struct Sink<'f> {
@@ -70,10 +69,15 @@ impl<'f> Sink<'f> {
     }
 }
 
-/// Renders into one chunk per sink.
-pub(crate) fn record(renderers: &[Renderer<'_>], record: &VerdictRecord, chunks: &mut [Chunk]) {
+/// Renders into one chunk per sink; the object is made only when one of them shows it.
+pub(crate) fn record(renderers: &[Renderer<'_>], opinion: &Opinion<'_>, chunks: &mut [Chunk]) {
+    let is_shown = |renderer: &Renderer<'_>| renderer.shows(opinion.decision());
+    if !renderers.iter().any(is_shown) {
+        return;
+    }
+    let record = opinion.record();
     for (renderer, chunk) in renderers.iter().zip(chunks) {
-        renderer.record(record, chunk);
+        renderer.record(&record, chunk);
     }
 }
 

@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 use super::{
     summary::{Event, PlacedProblem},
     timeline::{Decisions, Timeline},
-    verdict_record::{FINDINGS_PER_RECORD_MAX, Questions, RejectedUnit, State, VerdictRecord},
+    verdict_record::{FINDINGS_PER_RECORD_MAX, Identity, Judged, Problem, Questions, RejectedUnit, VerdictRecord},
 };
 use crate::{
     engines::{Question, Severity, runtime::health},
     stats::histogram::Histogram,
-    verdict::Decision,
+    verdict::{Decision, Verdict},
 };
 
 /// No report tells more streams apart than this.
@@ -118,39 +118,47 @@ pub(super) struct LimitCounts {
 }
 
 impl Partial {
-    /// Counts an audited record.
-    pub fn record(&mut self, record: &VerdictRecord, measures: &Measures<'_>) {
+    /// Counts an audited record. `full` makes the object that reports show; it is asked for only when the record is
+    /// among the worst.
+    pub fn record(
+        &mut self,
+        identity: &Identity<'_>,
+        judged: &Judged<'_>,
+        measures: &Measures<'_>,
+        full: impl FnOnce() -> VerdictRecord,
+    ) {
+        let verdict = judged.verdict;
         self.ledger.audited += 1;
-        self.ledger.partially_read += u64::from(!record.problems.is_empty());
-        self.decisions.add(record.verdict);
-        self.high_risk += u64::from(record.high_risk);
-        self.timeline.add(measures.timestamp_ms, record.verdict);
-        self.streams.record(record, measures);
-        for (question, answer) in record.questions.iter() {
-            let counts = self.questions.get_mut(question);
-            counts.assessed += u64::from(answer.state == State::Assessed);
-            counts.not_assessed += u64::from(answer.state == State::NotAssessed);
-            counts.flagged += u64::from(answer.verdict == Decision::Flag);
-            counts.blocked += u64::from(answer.verdict == Decision::Block);
+        self.ledger.partially_read += u64::from(!judged.problems.is_empty());
+        self.decisions.add(verdict.decision);
+        self.high_risk += u64::from(verdict.high_risk);
+        self.timeline.add(measures.timestamp_ms, verdict.decision);
+        self.streams.record(identity.kind, judged, measures);
+        for answer in &verdict.answers {
+            let counts = self.questions.get_mut(answer.question);
+            counts.assessed += u64::from(answer.not_assessed.is_none());
+            counts.not_assessed += u64::from(answer.not_assessed.is_some());
+            counts.flagged += u64::from(answer.decision == Decision::Flag);
+            counts.blocked += u64::from(answer.decision == Decision::Block);
         }
-        for signal in &record.signals {
+        for signal in judged.signals {
             let counts = self.signals.entry((signal.id, signal.question)).or_default();
             counts.applicable += 1;
             counts.fired += u64::from(signal.fired);
         }
-        self.list_problems(record);
-        self.count_findings(record);
-        self.keep_if_bad(record);
+        self.list_problems(identity, &judged.problems);
+        self.count_findings(judged);
+        self.keep_if_bad(verdict, full);
     }
 
-    fn list_problems(&mut self, record: &VerdictRecord) {
-        self.problems_total += record.problems.len() as u64;
+    fn list_problems(&mut self, identity: &Identity<'_>, problems: &[Problem]) {
+        self.problems_total += problems.len() as u64;
         let room = PROBLEMS_LISTED_MAX.saturating_sub(self.problems.len());
-        self.problems.extend(record.problems.iter().take(room).map(|problem| PlacedProblem {
-            source: record.source.clone(),
-            line: record.line,
-            item: record.item,
-            byte: record.byte,
+        self.problems.extend(problems.iter().take(room).map(|problem| PlacedProblem {
+            source: identity.source.to_owned(),
+            line: identity.line,
+            item: identity.item,
+            byte: identity.byte,
             field: problem.field.clone(),
             reason: problem.reason.clone(),
         }));
@@ -231,9 +239,9 @@ impl Partial {
         }
     }
 
-    fn count_findings(&mut self, record: &VerdictRecord) {
+    fn count_findings(&mut self, judged: &Judged<'_>) {
         let mut rules: BTreeMap<&'static str, RuleCounts> = BTreeMap::new();
-        for finding in &record.findings {
+        for finding in judged.findings().take(FINDINGS_PER_RECORD_MAX) {
             let new = RuleCounts { severity: finding.severity, findings: 0, records: 1 };
             let counts = rules.entry(finding.rule).or_insert(new);
             counts.findings += 1;
@@ -242,7 +250,7 @@ impl Partial {
         for (rule, counts) in rules {
             self.count_rule(rule, counts);
         }
-        if record.findings_total > FINDINGS_PER_RECORD_MAX as u64 {
+        if judged.findings().count() > FINDINGS_PER_RECORD_MAX {
             self.limit("findings_per_record", FINDINGS_PER_RECORD_MAX as u64, 1);
         }
     }
@@ -255,25 +263,27 @@ impl Partial {
         sum.severity = sum.severity.max(counts.severity);
     }
 
-    fn keep_if_bad(&mut self, record: &VerdictRecord) {
-        let bad = record.verdict >= Decision::Flag;
-        let room = self.worst.len() < WORST_MAX || self.worst.last().is_some_and(|last| is_worse(record, last));
-        if bad && room {
-            self.insert_worst(record.clone());
+    fn keep_if_bad(&mut self, verdict: &Verdict, full: impl FnOnce() -> VerdictRecord) {
+        let badness = (verdict.decision, verdict.deciding_posterior());
+        let is_bad = verdict.decision >= Decision::Flag;
+        let has_room = self.worst.len() < WORST_MAX || self.worst.last().is_some_and(|last| is_worse(badness, last));
+        if is_bad && has_room {
+            self.insert_worst(full());
         }
     }
 
     /// Of two that are equally bad, the one that came first stays in front.
     fn insert_worst(&mut self, record: VerdictRecord) {
-        let at = self.worst.partition_point(|kept| !is_worse(&record, kept));
+        let badness = (record.verdict, record.deciding_posterior());
+        let at = self.worst.partition_point(|kept| !is_worse(badness, kept));
         self.worst.insert(at, record);
         self.worst.truncate(WORST_MAX);
     }
 }
 
-fn is_worse(record: &VerdictRecord, than: &VerdictRecord) -> bool {
-    let posterior = |record: &VerdictRecord| record.deciding_posterior();
-    record.verdict.cmp(&than.verdict).then(posterior(record).total_cmp(&posterior(than))).is_gt()
+/// Whether a decision with this posterior is worse than a record.
+fn is_worse((decision, posterior): (Decision, f64), than: &VerdictRecord) -> bool {
+    decision.cmp(&than.verdict).then(posterior.total_cmp(&than.deciding_posterior())).is_gt()
 }
 
 impl Ledger {
@@ -317,12 +327,12 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    fn record(&mut self, record: &VerdictRecord, measures: &Measures<'_>) {
-        let key = (record.kind, measures.stream.map(str::to_owned));
+    fn record(&mut self, kind: &'static str, judged: &Judged<'_>, measures: &Measures<'_>) {
+        let key = (kind, measures.stream.map(str::to_owned));
         if !self.by_key.contains_key(&key) {
             self.order.push(key.clone());
         }
-        self.by_key.entry(key).or_default().record(record, measures);
+        self.by_key.entry(key).or_default().record(judged, measures);
     }
 
     fn merge(&mut self, mut next: Streams) {
@@ -366,10 +376,10 @@ pub(super) struct StreamCounts {
 }
 
 impl StreamCounts {
-    fn record(&mut self, record: &VerdictRecord, measures: &Measures<'_>) {
+    fn record(&mut self, judged: &Judged<'_>, measures: &Measures<'_>) {
         self.requests += 1;
         self.errors += u64::from(measures.is_error);
-        self.decisions.add(record.verdict);
+        self.decisions.add(judged.verdict.decision);
         if let Some(latency_ms) = measures.latency_ms {
             self.latency_ms.add(latency_ms);
         }
@@ -383,9 +393,9 @@ impl StreamCounts {
             // A float that does not fit into an integer becomes the nearest one that does.
             self.timed_latency_us = self.timed_latency_us.saturating_add((latency_ms * US_PER_MS).round() as u64);
         }
-        if let Some(health) = &record.health {
-            self.health_micro = self.health_micro.saturating_add((health.score * MICRO).round() as u64);
-            if let Some(i) = health::LABELS.iter().position(|label| *label == health.label) {
+        if let Some((score, own_label)) = judged.health {
+            self.health_micro = self.health_micro.saturating_add((score * MICRO).round() as u64);
+            if let Some(i) = health::LABELS.iter().position(|label| *label == own_label) {
                 self.health_labels[i] += 1;
             }
         }
@@ -474,10 +484,10 @@ mod tests {
     fn count(partial: &mut Partial, line: u64, item: &Item) {
         match item {
             Item::Record { score, stream, latency_ms, tokens, timestamp_ms, full } => {
-                let record = if *full { samples::blocked_record(line) } else { samples::scored_record(line, *score) };
+                let sample = if *full { samples::blocked(line) } else { samples::scored(line, *score) };
                 let name = stream.map(|stream| format!("stream-{stream}"));
-                partial.record(
-                    &record,
+                sample.count(
+                    partial,
                     &Measures {
                         stream: name.as_deref(),
                         is_error: line.is_multiple_of(7),
@@ -513,7 +523,7 @@ mod tests {
     fn the_worst_are_sorted_by_decision_posterior_and_order() {
         let mut partial = Partial::default();
         for (line, score) in [(1, 0.2), (2, 0.9), (3, 0.01), (4, 0.5), (5, 0.9)] {
-            partial.record(&samples::scored_record(line, score), &Measures::default());
+            samples::scored(line, score).count(&mut partial, &Measures::default());
         }
         let lines: Vec<u64> = partial.worst.iter().map(|record| record.line).collect();
         assert_eq!(lines, [2, 5, 4, 1]);
@@ -528,7 +538,7 @@ mod tests {
             for i in range {
                 let (name, time) = measure(i);
                 let measures = Measures { stream: Some(&name), timestamp_ms: Some(time), ..Measures::default() };
-                partial.record(&samples::accepted_record(i as u64), &measures);
+                samples::accepted(i as u64).count(&mut partial, &measures);
             }
             partial
         };

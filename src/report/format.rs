@@ -143,9 +143,14 @@ pub struct Renderer<'f> {
 }
 
 impl Renderer<'_> {
+    /// Whether a record with this decision leaves a trace in the output.
+    pub fn shows(&self, decision: Decision) -> bool {
+        self.records.keeps(decision)
+    }
+
     /// Appends a record to the buffer of its batch.
     pub fn record(&self, record: &VerdictRecord, chunk: &mut Vec<u8>) {
-        if self.records.keeps(record.verdict) {
+        if self.shows(record.verdict) {
             self.piece(chunk, |out| self.format.record(record, out));
         }
     }

@@ -29,8 +29,47 @@ pub fn schema_mismatch(score: f64) -> Signal {
 }
 
 /// The verdict on a record on which nothing fired.
-pub fn accepted() -> Verdict {
+pub fn verdict_accepted() -> Verdict {
     judge(&[Signal::absent("schema_mismatch", Question::Fabricated, Tier::Zero, (12.0, RatioSource::Seed))])
+}
+
+/// A record with its verdict, to be shown or counted.
+pub struct Sample {
+    identity: Identity<'static>,
+    verdict: Verdict,
+    signals: Vec<Signal>,
+    assessments: Vec<(&'static str, Assessment)>,
+    health: Option<(f64, &'static str)>,
+    problems: Vec<Problem>,
+    excerpt: &'static str,
+}
+
+impl Sample {
+    fn new(identity: Identity<'static>, verdict: Verdict, signals: Vec<Signal>) -> Sample {
+        let (assessments, problems) = (Vec::new(), Vec::new());
+        Sample { identity, verdict, signals, assessments, health: None, problems, excerpt: "" }
+    }
+
+    fn judged(&self) -> Judged<'_> {
+        Judged {
+            verdict: &self.verdict,
+            signals: &self.signals,
+            assessments: &self.assessments,
+            health: self.health,
+            tier_reached: Tier::One,
+            problems: self.problems.clone(),
+        }
+    }
+
+    /// The object that reports show.
+    pub fn record(&self) -> VerdictRecord {
+        VerdictRecord::new(self.identity, self.judged(), |_| self.excerpt.to_owned())
+    }
+
+    /// Counts it.
+    pub fn count(&self, partial: &mut Partial, measures: &Measures<'_>) {
+        partial.record(&self.identity, &self.judged(), measures, || self.record());
+    }
 }
 
 /// A finding in the response.
@@ -57,35 +96,48 @@ pub fn judged<'a>(verdict: &'a Verdict, signals: &'a [Signal]) -> Judged<'a> {
 }
 
 /// A record on which nothing fired.
+pub fn accepted(line: u64) -> Sample {
+    Sample::new(identity(line), verdict_accepted(), Vec::new())
+}
+
+/// The object for a record on which nothing fired.
 pub fn accepted_record(line: u64) -> VerdictRecord {
-    VerdictRecord::new(identity(line), judged(&accepted(), &[]), |_| String::new())
+    accepted(line).record()
 }
 
 /// A record with a verdict by the score of one signal: below 0.07 accepted, from 0.47 blocked.
+pub fn scored(line: u64, score: f64) -> Sample {
+    let signals = vec![schema_mismatch(score)];
+    Sample::new(identity(line), judge(&signals), signals)
+}
+
+/// The object for [`scored`].
 pub fn scored_record(line: u64, score: f64) -> VerdictRecord {
-    let signals = [schema_mismatch(score)];
-    VerdictRecord::new(identity(line), judged(&judge(&signals), &signals), |_| String::new())
+    scored(line, score).record()
 }
 
 /// A blocked record with something in every field.
-pub fn blocked_record(line: u64) -> VerdictRecord {
-    let signals = [schema_mismatch(0.5)];
+pub fn blocked(line: u64) -> Sample {
+    let signals = vec![schema_mismatch(0.5)];
     let mut pii = Assessment::new(Status::Error, 1.0);
     pii.findings.push(finding());
-    let assessments = [
-        ("latency", Assessment::new(Status::Warn, 0.5).with("ratio", Detail::Number(2.5))),
-        ("token_rate", Assessment::not_assessed("no token count")),
-        ("pii", pii),
-    ];
-    let verdict = judge(&signals);
-    let judged = Judged {
-        assessments: &assessments,
+    Sample {
+        assessments: vec![
+            ("latency", Assessment::new(Status::Warn, 0.5).with("ratio", Detail::Number(2.5))),
+            ("token_rate", Assessment::not_assessed("no token count")),
+            ("pii", pii),
+        ],
         health: Some((0.5, "minor_variation")),
         problems: vec![Problem { field: "latency_ms".to_owned(), reason: "is negative".to_owned() }],
-        ..judged(&verdict, &signals)
-    };
-    let identity = Identity { session_id: Some("s-1"), label: Some("hallucinated"), ..identity(line) };
-    VerdictRecord::new(identity, judged, |_| "a…@example.com".to_owned())
+        excerpt: "a…@example.com",
+        identity: Identity { session_id: Some("s-1"), label: Some("hallucinated"), ..identity(line) },
+        ..Sample::new(identity(line), judge(&signals), signals)
+    }
+}
+
+/// The object for [`blocked`].
+pub fn blocked_record(line: u64) -> VerdictRecord {
+    blocked(line).record()
 }
 
 /// Texts that do harm where they are shown as they stand.
@@ -102,10 +154,9 @@ pub const HOSTILE: [&str; 9] = [
 ];
 
 /// The blocked record with `text` in every field that comes from the log.
-pub fn hostile_record(text: &'static str) -> VerdictRecord {
+pub fn hostile(text: &'static str) -> Sample {
     let absent = Signal::absent("schema_mismatch", Question::Fabricated, Tier::Zero, (12.0, RatioSource::Seed));
-    let signals = [absent.fire(0.5, text)];
-    let verdict = judge(&signals);
+    let signals = vec![absent.fire(0.5, text)];
     let identity = Identity {
         source: text,
         id: Some(text),
@@ -117,10 +168,17 @@ pub fn hostile_record(text: &'static str) -> VerdictRecord {
     };
     let mut pii = Assessment::new(Status::Error, 1.0);
     pii.findings.push(finding());
-    let assessments = [("pii", pii)];
-    let problems = vec![Problem { field: text.to_owned(), reason: text.to_owned() }];
-    let judged = Judged { assessments: &assessments, problems, ..judged(&verdict, &signals) };
-    VerdictRecord::new(identity, judged, |_| text.to_owned())
+    Sample {
+        assessments: vec![("pii", pii)],
+        problems: vec![Problem { field: text.to_owned(), reason: text.to_owned() }],
+        excerpt: text,
+        ..Sample::new(identity, judge(&signals), signals)
+    }
+}
+
+/// The object for [`hostile`].
+pub fn hostile_record(text: &'static str) -> VerdictRecord {
+    hostile(text).record()
 }
 
 /// A level shift seen on `line`.
@@ -153,10 +211,10 @@ pub fn partial() -> Partial {
     };
     for line in 1..=20 {
         let time = 1_731_234_567_890 + 600_000 * line as i64;
-        partial.record(&accepted_record(line), &measures("get_weather", time));
+        accepted(line).count(&mut partial, &measures("get_weather", time));
     }
-    partial.record(&scored_record(21, 0.2), &measures("search_web", 1_731_234_567_890));
-    partial.record(&blocked_record(22), &measures("get_weather", 1_731_234_567_890));
+    scored(21, 0.2).count(&mut partial, &measures("search_web", 1_731_234_567_890));
+    blocked(22).count(&mut partial, &measures("get_weather", 1_731_234_567_890));
     partial.rejected(&RejectedUnit::new("app.jsonl", 23, None, 2300, "is not JSON: expected value at column 1"));
     partial.feedback();
     partial.skipped();

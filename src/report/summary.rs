@@ -537,9 +537,9 @@ mod tests {
             response_tokens,
             ..Measures::default()
         };
-        partial.record(&samples::accepted_record(1), &measures(1500.0, Some(100)));
-        partial.record(&samples::blocked_record(2), &measures(500.0, Some(60)));
-        partial.record(&samples::accepted_record(3), &measures(9000.0, None));
+        samples::accepted(1).count(&mut partial, &measures(1500.0, Some(100)));
+        samples::blocked(2).count(&mut partial, &measures(500.0, Some(60)));
+        samples::accepted(3).count(&mut partial, &measures(9000.0, None));
         let totals = Totals { units: 3, ..Totals::default() };
         let report = Report::new(partial, &totals, &gate::Policy::default(), &health::Settings::default());
         let stream = &report.streams[0];

@@ -599,7 +599,7 @@ mod tests {
     fn hostile_report(text: &'static str) -> Report {
         let mut partial = Partial::default();
         let measures = Measures { stream: Some(text), latency_ms: Some(1.0), ..Measures::default() };
-        partial.record(&samples::hostile_record(text), &measures);
+        samples::hostile(text).count(&mut partial, &measures);
         partial.rejected(&RejectedUnit::new(text, 1, None, 0, text));
         partial.event(Event {
             stream: Some(text.to_owned()),

@@ -367,6 +367,13 @@ pub struct Identity<'a> {
     pub label: Option<&'a str>,
 }
 
+impl Identity<'_> {
+    /// The record's own id, else its place.
+    pub fn own_id(&self) -> String {
+        self.id.map_or_else(|| place(self.source, self.line, self.item), str::to_owned)
+    }
+}
+
 /// What was computed of a record.
 #[derive(Clone, Debug)]
 pub struct Judged<'a> {
@@ -384,12 +391,20 @@ pub struct Judged<'a> {
     pub problems: Vec<Problem>,
 }
 
+impl Judged<'_> {
+    /// What all engines found in the texts.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.assessments.iter().flat_map(|(_, assessment)| &assessment.findings)
+    }
+}
+
 impl VerdictRecord {
     /// The object for one record. `excerpt` gives the text of a finding, already cut and redacted.
     pub fn new(identity: Identity<'_>, judged: Judged<'_>, excerpt: impl Fn(&Finding) -> String) -> VerdictRecord {
+        let findings = judged.findings().take(FINDINGS_PER_RECORD_MAX).map(|finding| entry(finding, excerpt(finding)));
+        let (findings, findings_total) = (findings.collect(), judged.findings().count() as u64);
         let Judged { verdict, signals, assessments, health, tier_reached, problems } = judged;
         let owned = |text: Option<&str>| text.map(str::to_owned);
-        let findings = || assessments.iter().flat_map(|(_, assessment)| &assessment.findings);
         VerdictRecord {
             schema: VerdictSchema::V1,
             line_type: RecordType::Record,
@@ -397,7 +412,7 @@ impl VerdictRecord {
             line: identity.line,
             item: identity.item,
             byte: identity.byte,
-            id: owned(identity.id).unwrap_or_else(|| place(identity.source, identity.line, identity.item)),
+            id: identity.own_id(),
             kind: identity.kind,
             model: owned(identity.model),
             tool: owned(identity.tool),
@@ -407,11 +422,8 @@ impl VerdictRecord {
             high_risk: verdict.high_risk,
             questions: answers(verdict),
             signals: signals.iter().map(SignalEntry::new).collect(),
-            findings: findings()
-                .take(FINDINGS_PER_RECORD_MAX)
-                .map(|finding| entry(finding, excerpt(finding)))
-                .collect(),
-            findings_total: findings().count() as u64,
+            findings,
+            findings_total,
             confidence: verdict.confidence(),
             is_hallucinated: verdict.is_hallucinated(),
             engines: Ordered(assessments.iter().map(|(name, said)| (*name, EngineEntry::new(said))).collect()),
@@ -487,7 +499,7 @@ mod tests {
     #[test]
     fn a_missing_id_is_replaced_by_the_place() {
         let build =
-            |identity| VerdictRecord::new(identity, samples::judged(&samples::accepted(), &[]), |_| String::new());
+            |identity| VerdictRecord::new(identity, samples::judged(&samples::verdict_accepted(), &[]), |_| String::new());
         let identity = Identity { source: "a.jsonl", line: 7, kind: "llm", ..Identity::default() };
         assert_eq!(build(identity).id, "a.jsonl:7");
         assert_eq!(build(Identity { item: Some(2), ..identity }).id, "a.jsonl:7:2");
@@ -536,7 +548,7 @@ mod tests {
     fn findings_are_capped_and_counted() {
         let mut assessment = Assessment::not_assessed("none");
         assessment.findings = vec![samples::finding(); FINDINGS_PER_RECORD_MAX + 5];
-        let verdict = samples::accepted();
+        let verdict = samples::verdict_accepted();
         let judged = Judged { assessments: &[("pii", assessment)], ..samples::judged(&verdict, &[]) };
         let record = VerdictRecord::new(samples::identity(1), judged, |_| String::new());
         assert_eq!((record.findings.len(), record.findings_total), (FINDINGS_PER_RECORD_MAX, 105));

@@ -122,6 +122,12 @@ impl Verdict {
         answer.not_assessed.is_none().then_some(answer.posterior)
     }
 
+    /// The posterior that the decision rests on: the largest among the questions that decided the same.
+    pub fn deciding_posterior(&self) -> f64 {
+        let deciding = self.answers.iter().filter(|answer| answer.decision == self.decision);
+        deciding.map(|answer| answer.posterior).fold(0.0, f64::max)
+    }
+
     /// Whether the record is blocked as fabricated.
     pub fn is_hallucinated(&self) -> bool {
         self.answers[Question::Fabricated as usize].decision == Decision::Block

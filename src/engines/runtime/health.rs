@@ -79,10 +79,13 @@ impl Settings {
 }
 
 /// Score and label of the metrics that apply; a metric without a weight is ignored. `None` when none applies.
-pub fn score(results: &[(&str, f64)], settings: &Settings) -> Option<(f64, &'static str)> {
+pub fn score<'m>(
+    results: impl IntoIterator<Item = (&'m str, f64)>,
+    settings: &Settings,
+) -> Option<(f64, &'static str)> {
     let mut weighted_sum = 0.0;
     let mut total_weight = 0.0;
-    for (metric, value) in results.iter().filter(|(_, value)| value.is_finite()) {
+    for (metric, value) in results.into_iter().filter(|(_, value)| value.is_finite()) {
         let weight = settings.weight(metric);
         weighted_sum += weight * value;
         total_weight += weight;
