@@ -6,34 +6,34 @@
 //!
 //! **Source**: seed 001, "Shannon entropy of character distribution".
 
-/// How often each character occurs.
-#[derive(Clone, Debug)]
+use std::{ops::RangeInclusive, sync::LazyLock};
+
+/// How often each character beyond ASCII occurs; ASCII is counted in the end, in a pass of its own.
+#[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    ascii: [u64; 128],
-    /// Open-addressing table of the other characters: code point (0 when free) and count.
+    /// Open-addressing table: code point (0 when free) and count.
     others: Vec<(u32, u64)>,
     distinct_others: usize,
 }
 
-impl Default for Histogram {
-    fn default() -> Histogram {
-        Histogram { ascii: [0; 128], others: Vec::new(), distinct_others: 0 }
-    }
+/// Sums over the characters of a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// Characters in all.
+    pub total: u64,
+    /// Letters and digits.
+    pub alphanumerics: u64,
+    /// Characters that are neither letter, digit, white space nor control.
+    pub punctuation: u64,
+    /// Question marks.
+    pub questions: u64,
+    /// Tabs.
+    pub tabs: u64,
+    /// The entropy in bits.
+    pub entropy_bits: f64,
 }
 
 impl Histogram {
-    /// Counts the ASCII characters of `bytes`; for the others see [`Histogram::add`].
-    pub fn add_ascii(&mut self, bytes: &[u8]) {
-        let mut counts = [[0u64; 256]; 2];
-        for pair in bytes.chunks(2) {
-            counts[0][usize::from(pair[0])] += 1;
-            counts[1][usize::from(*pair.last().unwrap_or(&0))] += u64::from(pair.len() == 2);
-        }
-        for (index, sum) in self.ascii.iter_mut().enumerate() {
-            *sum += counts[0][index] + counts[1][index];
-        }
-    }
-
     /// Counts one character beyond ASCII.
     pub fn add(&mut self, character: char) {
         if self.distinct_others * 2 >= self.others.len() {
@@ -45,46 +45,40 @@ impl Histogram {
         *slot = (character as u32, slot.1 + 1);
     }
 
-    /// How often the ASCII character `byte` occurs.
-    pub fn ascii(&self, byte: u8) -> u64 {
-        self.ascii.get(usize::from(byte)).copied().unwrap_or(0)
-    }
-
-    /// Characters in all.
-    pub fn total(&self) -> u64 {
-        self.counts().sum()
-    }
-
-    /// Letters and digits.
-    pub fn alphanumerics(&self) -> u64 {
-        let ascii = (0..128u8).filter(u8::is_ascii_alphanumeric).map(|byte| self.ascii(byte)).sum::<u64>();
-        ascii + self.others_that(char::is_alphanumeric)
-    }
-
-    /// Characters that are neither letter, digit, white space nor control.
-    pub fn punctuation(&self) -> u64 {
-        let ascii = (0..128u8).filter(u8::is_ascii_punctuation).map(|byte| self.ascii(byte)).sum::<u64>();
-        let is_mark = |c: char| !c.is_alphanumeric() && !c.is_whitespace() && !c.is_control();
-        ascii + self.others_that(is_mark)
-    }
-
-    /// The entropy in bits.
-    pub fn entropy_bits(&self) -> f64 {
-        let total = self.total() as f64;
-        if total == 0.0 {
-            return 0.0;
+    /// The sums over all characters, the ASCII ones of `bytes` included. Ranges instead of tests: a branch per character costs more than a short text.
+    pub fn summary(&self, bytes: &[u8]) -> Summary {
+        let mut counts = [0u64; 256];
+        for byte in bytes {
+            counts[usize::from(*byte)] += 1;
         }
-        let weighted: f64 = self.counts().filter(|count| *count > 1).map(|c| c as f64 * (c as f64).log2()).sum();
-        (total.log2() - weighted / total).max(0.0)
-    }
-
-    fn counts(&self) -> impl Iterator<Item = u64> + '_ {
-        self.ascii.iter().copied().chain(self.others.iter().map(|slot| slot.1))
-    }
-
-    fn others_that(&self, is: impl Fn(char) -> bool) -> u64 {
-        let used = self.others.iter().filter(|slot| char::from_u32(slot.0).is_some_and(&is));
-        used.map(|slot| slot.1).sum()
+        let ascii = &counts[..128];
+        let sum = |ranges: &[RangeInclusive<u8>]| -> u64 {
+            ranges.iter().map(|r| ascii[usize::from(*r.start())..=usize::from(*r.end())].iter().sum::<u64>()).sum()
+        };
+        let mut summary = Summary {
+            total: sum(&[0..=127]),
+            alphanumerics: sum(&[b'0'..=b'9', b'A'..=b'Z', b'a'..=b'z']),
+            punctuation: sum(&[b'!'..=b'/', b':'..=b'@', b'['..=b'`', b'{'..=b'~']),
+            questions: ascii[usize::from(b'?')],
+            tabs: ascii[usize::from(b'\t')],
+            entropy_bits: 0.0,
+        };
+        let known = TIMES_LOG2.as_slice();
+        let mut weighted: f64 = ascii.iter().map(|count| times_log2(known, *count)).sum();
+        for (character, count) in self.others.iter().filter_map(|slot| Some((char::from_u32(slot.0)?, slot.1))) {
+            summary.total += count;
+            weighted += times_log2(known, count);
+            if character.is_alphanumeric() {
+                summary.alphanumerics += count;
+            } else if !character.is_whitespace() && !character.is_control() {
+                summary.punctuation += count;
+            }
+        }
+        if summary.total > 0 {
+            let total = summary.total as f64;
+            summary.entropy_bits = (total.log2() - weighted / total).max(0.0);
+        }
+        summary
     }
 
     fn grow(&mut self) {
@@ -97,6 +91,18 @@ impl Histogram {
         }
     }
 }
+
+/// c log2 c, 0 for 0.
+fn times_log2(known: &[f64], count: u64) -> f64 {
+    match known.get(count as usize) {
+        Some(value) => *value,
+        None => count as f64 * (count as f64).log2(),
+    }
+}
+
+/// c log2 c of the counts that are usual in a text of some pages: logarithms are most of the work otherwise.
+static TIMES_LOG2: LazyLock<Vec<f64>> =
+    LazyLock::new(|| (0..512).map(|count: u32| f64::from(count) * f64::from(count.max(1)).log2()).collect());
 
 fn find(slots: &[(u32, u64)], code_point: u32) -> usize {
     let mask = slots.len() - 1;
@@ -125,16 +131,16 @@ mod tests {
     #[test]
     fn one_character_has_no_entropy_and_two_have_one_bit() {
         for (text, bits) in [("", 0.0), ("aaaa", 0.0), ("abab", 1.0), ("éèéè", 1.0), ("a🎉a🎉", 1.0)] {
-            assert_eq!(Words::of(text).histogram.entropy_bits(), bits, "{text}");
+            assert_eq!(Words::of(text).characters.entropy_bits, bits, "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn it_is_the_textbook_sum(text in "[a-e é日本語\u{1F680}-\u{1F6FF}\u{a0}.]{0,200}") {
-            let histogram = Words::of(&text).histogram;
-            prop_assert!((histogram.entropy_bits() - naive(&text)).abs() < 1e-9);
-            prop_assert_eq!(histogram.total(), text.chars().count() as u64);
+            let summary = Words::of(&text).characters;
+            prop_assert!((summary.entropy_bits - naive(&text)).abs() < 1e-9);
+            prop_assert_eq!(summary.total, text.chars().count() as u64);
         }
     }
 }

@@ -41,19 +41,50 @@ pub(super) fn hash_and_letters(bytes: &[u8], start: usize, length: usize) -> (u6
     (hash.max(1), letters)
 }
 
-/// Where the run of bytes above the space character that begins at `start` ends.
+/// A run of bytes above the space character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub end: usize,
+    pub hash: u64,
+    /// Whether it has nothing but ASCII letters.
+    pub letters: bool,
+}
+
+/// The run that begins at `start`, with its hash as of [`hash_at`]. Most words of a prose fit in one lane.
+#[inline]
+pub(super) fn run_at(bytes: &[u8], start: usize) -> Run {
+    let lane = lane_at(bytes, start);
+    let low = low_bytes(lane);
+    if low == 0 {
+        let end = end_of_run(bytes, start + 8);
+        let (hash, letters) = hash_and_letters(bytes, start, end - start);
+        return Run { end, hash, letters };
+    }
+    let length = low.trailing_zeros() / 8;
+    let mask = (1u64 << (8 * length)) - 1;
+    let lane = (lane | LOWER_CASE_BITS) & mask;
+    let mut hash = (u64::from(length).wrapping_mul(FACTOR) ^ lane).wrapping_mul(FACTOR);
+    hash ^= hash >> 29;
+    Run { end: start + length as usize, hash: hash.max(1), letters: are_letters(lane | (EACH_A & !mask)) }
+}
+
+/// Where the run of bytes above the space character that goes on at `start` ends.
 #[inline]
 pub(super) fn end_of_run(bytes: &[u8], start: usize) -> usize {
     let mut at = start;
     loop {
-        let lane = lane_at(bytes, at);
-        // Bytes below 0x21 have their high bit set here; the lowest such bit is exact, those above it need not be.
-        let low = lane.wrapping_sub(EACH * 0x21) & !lane & (EACH * 0x80);
+        let low = low_bytes(lane_at(bytes, at));
         if low != 0 {
-            return at + (low.trailing_zeros() / 8) as usize;
+            return (at + (low.trailing_zeros() / 8) as usize).min(bytes.len());
         }
         at += 8;
     }
+}
+
+/// The high bits of bytes below 0x21. The lowest of them is exact, those above it need not be.
+#[inline]
+fn low_bytes(lane: u64) -> u64 {
+    lane.wrapping_sub(EACH * 0x21) & !lane & (EACH * 0x80)
 }
 
 /// One in each byte.
@@ -112,6 +143,9 @@ mod tests {
         fn runs_end_at_the_first_byte_up_to_space(text in "[!-~é]{0,20}[\\x00-\\x20]?[\\x00-~é]{0,20}") {
             let end = text.bytes().position(|byte| byte <= b' ').unwrap_or(text.len());
             prop_assert_eq!(end_of_run(text.as_bytes(), 0), end);
+            let (hash, letters) = hash_and_letters(text.as_bytes(), 0, end);
+            let run = Run { end, hash, letters };
+            prop_assert!(end == 0 || run_at(text.as_bytes(), 0) == run);
         }
 
         #[test]

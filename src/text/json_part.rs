@@ -125,6 +125,10 @@ fn bracketed(bytes: &[u8]) -> Option<Range<usize>> {
     let Some(close) = close else {
         return Some(start..bytes.len());
     };
+    // Code has brackets too, and is not worth the count.
+    if !looks_like_json(&bytes[start..]) {
+        return Some(start..close + 1);
+    }
     let (depth, in_string) = depth_at_end(&bytes[start..=close]);
     let goes_on = in_string || bytes[close + 1..].trim_ascii_start().starts_with(b",");
     Some(start..if depth > 0 && goes_on { bytes.len() } else { close + 1 })

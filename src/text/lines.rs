@@ -54,7 +54,7 @@ impl Lines {
             let Some(length) = memchr(b'\n', rest) else { break };
             start += length + 1;
         }
-        if memmem::find(bytes, b"```").is_some() {
+        if memchr(b'`', bytes).is_some() && memmem::find(bytes, b"```").is_some() {
             fences(bytes, &mut lines);
         }
         lines

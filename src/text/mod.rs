@@ -75,21 +75,22 @@ impl Features {
         let words = Words::of(text);
         let lines = Lines::of(text);
         let json = JsonPart::with_lines(text, &lines);
+        let characters = words.characters;
         Features {
             bytes: text.len(),
-            code_points: words.histogram.total(),
+            code_points: characters.total,
             words: words.words,
             sentences: words.sentences,
             pieces: words.pieces,
-            entropy_bits: words.histogram.entropy_bits(),
-            alphanumerics: words.histogram.alphanumerics(),
-            punctuation: words.histogram.punctuation(),
-            questions: words.histogram.ascii(b'?'),
-            has_tab: words.histogram.ascii(b'\t') > 0,
+            entropy_bits: characters.entropy_bits,
+            alphanumerics: characters.alphanumerics,
+            punctuation: characters.punctuation,
+            questions: characters.questions,
+            has_tab: characters.tabs > 0,
             has_percentage: words.has_percentage,
             has_decimal: words.has_decimal,
             has_code_marks: words.has_code_marks,
-            top_word_count: u64::from(words.vocabulary.top_count()),
+            top_word_count: words.vocabulary.top_count(),
             vocabulary: words.vocabulary,
             entities: words.entities,
             lines,

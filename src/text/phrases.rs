@@ -12,8 +12,8 @@
 //! **Limits**: of a phrase only the first place is kept, except for the two sides of a contradiction, of which
 //! [`SIDE_PLACES_MAX`] are.
 //!
-//! A word table instead of an automaton over bytes: the words are hashed anyway, and a table of their first words
-//! stays in the nearest cache, where the automaton of these phrases (about 700 kB) does not.
+//! A word table instead of an automaton over bytes: the words are hashed anyway, and one test of a bit tells that most
+//! of them begin no phrase.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -126,6 +126,7 @@ impl Family {
 }
 
 /// The phrases of each family.
+#[rustfmt::skip]
 pub const PHRASES: &[(Family, &[&str])] = &[
     // Seed 001, "Overconfident Language Score"; its six.
     (Family::Overconfident, &["definitely", "certainly", "guaranteed", "proven", "no doubt", "absolutely"]),
@@ -141,292 +142,102 @@ pub const PHRASES: &[(Family, &[&str])] = &[
     (Family::WillNot, &["will not", "won't"]),
     (Family::Always, &["always"]),
     (Family::Never, &["never"]),
-    (
-        Family::Transition,
-        &[
-            "because",
-            "therefore",
-            "thus",
-            "hence",
-            "since",
-            "however",
-            "although",
-            "whereas",
-            "consequently",
-            "furthermore",
-            "moreover",
-            "additionally",
-            "in addition",
-            "as a result",
-            "for example",
-            "for instance",
-            "in other words",
-            "on the other hand",
-            "in contrast",
-            "this means",
-            "which means",
-            "so that",
-            "due to",
-            "first",
-            "firstly",
-            "second",
-            "secondly",
-            "third",
-            "then",
-            "next",
-            "finally",
-            "in conclusion",
-            "step 1",
-            "step 2",
-        ],
-    ),
-    (
-        Family::Reasoning,
-        &[
-            "explain",
-            "analyze",
-            "analyse",
-            "compare",
-            "contrast",
-            "evaluate",
-            "justify",
-            "assess",
-            "discuss",
-            "derive",
-            "prove",
-            "critique",
-            "elaborate",
-            "reason",
-            "why",
-            "walk me through",
-            "walk through",
-            "step by step",
-            "step-by-step",
-            "think through",
-            "trade-offs",
-            "tradeoffs",
-            "pros and cons",
-        ],
-    ),
+    (Family::Transition, &[
+        "because", "therefore", "thus", "hence", "since", "however", "although", "whereas", "consequently",
+        "furthermore", "moreover", "additionally", "in addition", "as a result", "for example", "for instance",
+        "in other words", "on the other hand", "in contrast", "this means", "which means", "so that", "due to",
+        "first", "firstly", "second", "secondly", "third", "then", "next", "finally", "in conclusion", "step 1",
+        "step 2",
+    ]),
+    (Family::Reasoning, &[
+        "explain", "analyze", "analyse", "compare", "contrast", "evaluate", "justify", "assess", "discuss", "derive",
+        "prove", "critique", "elaborate", "reason", "why", "walk me through", "walk through", "step by step",
+        "step-by-step", "think through", "trade-offs", "tradeoffs", "pros and cons",
+    ]),
     (Family::PartFirst, &["first", "firstly", "step 1", "part 1"]),
     (Family::PartNext, &["then", "second", "secondly", "next", "after that", "finally", "step 2", "part 2"]),
     (Family::PartAlso, &["and also", "additionally", "in addition"]),
-    (
-        Family::JsonAsked,
-        &[
-            "as json",
-            "in json",
-            "valid json",
-            "json format",
-            "json object",
-            "json array",
-            "json only",
-            "only json",
-            "json response",
-            "json output",
-            "return json",
-            "output json",
-            "respond with json",
-            "json schema",
-        ],
-    ),
+    (Family::JsonAsked, &[
+        "as json", "in json", "valid json", "json format", "json object", "json array", "json only", "only json",
+        "json response", "json output", "return json", "output json", "respond with json", "json schema",
+    ]),
     // Seed 001, "Intent Detection": "in summary", "key points", "tldr".
-    (
-        Family::SummaryMarker,
-        &[
-            "in summary",
-            "key points",
-            "tldr",
-            "tl;dr",
-            "to summarize",
-            "to summarise",
-            "summary",
-            "main points",
-            "key takeaways",
-            "takeaways",
-        ],
-    ),
+    (Family::SummaryMarker, &[
+        "in summary", "key points", "tldr", "tl;dr", "to summarize", "to summarise", "summary", "main points",
+        "key takeaways", "takeaways",
+    ]),
     (Family::SummaryBrief, &["in short", "in brief", "briefly", "to sum up", "in conclusion", "overall"]),
     // Seed 001: "because", "therefore", "this means".
-    (
-        Family::ExplanationCause,
-        &["because", "therefore", "this means", "which means", "due to", "as a result", "consequently", "hence"],
-    ),
-    (
-        Family::ExplanationReason,
-        &["the reason", "that is why", "that's why", "which is why", "in other words", "this happens when"],
-    ),
+    (Family::ExplanationCause, &[
+        "because", "therefore", "this means", "which means", "due to", "as a result", "consequently", "hence",
+    ]),
+    (Family::ExplanationReason, &[
+        "reason for", "reason is", "reason why", "that is why", "that's why", "which is why", "in other words",
+        "this happens when",
+    ]),
     (Family::ExplanationExample, &["for example", "for instance", "works by", "how it works", "think of it as"]),
     // Seed 001: function, const and class keywords.
-    (
-        Family::CodeKeyword,
-        &[
-            "function", "const", "class", "def", "import", "return", "struct", "elif", "async", "await", "void",
-            "println", "printf", "enum", "typedef", "elsif",
-        ],
-    ),
-    (
-        Family::CodeTool,
-        &[
-            "commit",
-            "compile",
-            "compiler",
-            "git",
-            "npm",
-            "pip install",
-            "docker",
-            "stack trace",
-            "traceback",
-            "console.log",
-            "localhost",
-            "sudo",
-            "script",
-        ],
-    ),
-    (
-        Family::ListLead,
-        &["the following", "here are", "here is a list", "here's a list", "checklist:", "listed below", "as follows"],
-    ),
-    (
-        Family::QuestionOpening,
-        &[
-            "could you",
-            "would you",
-            "can you",
-            "do you",
-            "did you",
-            "are you",
-            "have you",
-            "what do",
-            "what is",
-            "what are",
-            "why is",
-            "why do",
-            "how do",
-            "how would",
-            "which one",
-            "who is",
-            "when did",
-            "where is",
-        ],
-    ),
-    (
-        Family::InstructionStep,
-        &["first", "firstly", "then", "next", "finally", "step 1", "step 2", "step one", "afterwards", "after that"],
-    ),
-    (
-        Family::InstructionModal,
-        &[
-            "please",
-            "do not",
-            "make sure",
-            "you should",
-            "you must",
-            "you need to",
-            "you have to",
-            "be sure to",
-            "ensure",
-            "remember to",
-            "should be",
-            "must be",
-        ],
-    ),
-    (
-        Family::CreativeForm,
-        &["once upon a time", "story", "poem", "haiku", "stanza", "chapter", "the end", "lyrics", "verse"],
-    ),
-    (
-        Family::CreativeScene,
-        &["imagine", "in a world", "long ago", "whispered", "she said", "he said", "moonlight", "heart"],
-    ),
-    (
-        Family::AnalysisVerb,
-        &["analysis", "analyze", "analyse", "analyzes", "analyses", "examine", "examines", "evaluation", "assessment"],
-    ),
-    (
-        Family::AnalysisSides,
-        &[
-            "advantages",
-            "disadvantages",
-            "pros and cons",
-            "strengths",
-            "weaknesses",
-            "drawbacks",
-            "trade-offs",
-            "tradeoffs",
-            "benefits",
-        ],
-    ),
-    (
-        Family::AnalysisFactors,
-        &["considerations", "factors", "implications", "impact", "in terms of", "perspective", "consider"],
-    ),
+    (Family::CodeKeyword, &[
+        "function", "const", "class", "def", "import", "return", "struct", "elif", "async", "await", "void",
+        "println", "printf", "enum", "typedef", "elsif",
+    ]),
+    (Family::CodeTool, &[
+        "commit", "compile", "compiler", "git", "npm", "pip install", "docker", "stack trace", "traceback",
+        "console.log", "localhost", "sudo", "script",
+    ]),
+    (Family::ListLead, &[
+        "following", "here are", "here is a list", "here's a list", "checklist:", "listed below", "as follows",
+    ]),
+    (Family::QuestionOpening, &[
+        "could you", "would you", "can you", "do you", "did you", "are you", "have you", "what do", "what is",
+        "what are", "why is", "why do", "how do", "how would", "which one", "who is", "when did", "where is",
+    ]),
+    (Family::InstructionStep, &[
+        "first", "firstly", "then", "next", "finally", "step 1", "step 2", "step one", "afterwards", "after that",
+    ]),
+    (Family::InstructionModal, &[
+        "please", "do not", "make sure", "you should", "you must", "you need to", "you have to", "be sure to",
+        "ensure", "remember to", "should be", "must be",
+    ]),
+    (Family::CreativeForm, &["once upon a time", "story", "poem", "haiku", "stanza", "chapter", "lyrics", "verse"]),
+    (Family::CreativeScene, &[
+        "imagine", "in a world", "long ago", "whispered", "she said", "he said", "moonlight", "heart",
+    ]),
+    (Family::AnalysisVerb, &[
+        "analysis", "analyze", "analyse", "analyzes", "analyses", "examine", "examines", "evaluation", "assessment",
+    ]),
+    (Family::AnalysisSides, &[
+        "advantages", "disadvantages", "pros and cons", "strengths", "weaknesses", "drawbacks", "trade-offs",
+        "tradeoffs", "benefits",
+    ]),
+    (Family::AnalysisFactors, &[
+        "considerations", "factors", "implications", "impact", "in terms of", "perspective", "consider",
+    ]),
     // Seed 001: "compared to", "versus", "unlike".
-    (
-        Family::ComparisonMarker,
-        &["compared to", "compared with", "comparison", "versus", "vs", "unlike", "whereas", "in comparison"],
-    ),
-    (
-        Family::ComparisonContrast,
-        &[
-            "in contrast",
-            "by contrast",
-            "on the other hand",
-            "similarly",
-            "likewise",
-            "difference between",
-            "differences between",
-            "better than",
-            "worse than",
-            "faster than",
-        ],
-    ),
-    (
-        Family::DefinitionIs,
-        &["is defined as", "are defined as", "defined as", "definition", "is a type of", "is a kind of", "is a term"],
-    ),
-    (Family::DefinitionMeans, &["means", "meaning", "refers to", "stands for", "is called", "known as"]),
-    (
-        Family::Translation,
-        &[
-            "translates to",
-            "translates as",
-            "translation",
-            "translated",
-            "in french",
-            "in spanish",
-            "in german",
-            "in italian",
-            "in japanese",
-            "in chinese",
-            "in portuguese",
-            "in russian",
-        ],
-    ),
-    (
-        Family::ConversationGreeting,
-        &["hi", "hello", "hey", "thanks", "thank you", "sure", "okay", "ok", "you're welcome", "good morning"],
-    ),
-    (
-        Family::ConversationOpinion,
-        &["i think", "i believe", "i feel", "in my opinion", "i guess", "sounds good", "let me know", "happy to help"],
-    ),
+    (Family::ComparisonMarker, &[
+        "compared to", "compared with", "comparison", "versus", "vs", "unlike", "whereas", "in comparison",
+    ]),
+    (Family::ComparisonContrast, &[
+        "in contrast", "by contrast", "on the other hand", "similarly", "likewise", "difference between",
+        "differences between", "better than", "worse than", "faster than",
+    ]),
+    (Family::DefinitionIs, &["defined as", "definition", "type of", "kind of", "term for"]),
+    (Family::DefinitionMeans, &["means", "meaning", "refers to", "stands for", "known as"]),
+    (Family::Translation, &[
+        "translates to", "translates as", "translation", "translated", "in french", "in spanish", "in german",
+        "in italian", "in japanese", "in chinese", "in portuguese", "in russian",
+    ]),
+    (Family::ConversationGreeting, &[
+        "hi", "hello", "hey", "thanks", "thank you", "sure", "okay", "ok", "you're welcome", "good morning",
+    ]),
+    (Family::ConversationOpinion, &[
+        "i think", "i believe", "i feel", "in my opinion", "i guess", "sounds good", "let me know", "happy to help",
+    ]),
     (Family::DataTable, &["table", "chart", "graph", "dataset", "spreadsheet", "column", "columns"]),
-    (
-        Family::DataStatistic,
-        &[
-            "data",
-            "average",
-            "mean",
-            "median",
-            "percent",
-            "percentage",
-            "total",
-            "growth",
-            "statistics",
-            "standard deviation",
-        ],
-    ),
+    (Family::DataStatistic, &[
+        "data", "average", "mean", "median", "percent", "percentage", "total", "growth", "statistics",
+        "standard deviation",
+    ]),
 ];
 
 /// One place of one phrase.
@@ -464,13 +275,16 @@ impl Hits {
 /// Looks up the words of one text.
 pub(super) struct Finder {
     table: &'static Table,
+    /// As [`Table::filter`], without the words of which nothing new can come.
+    filter: [u64; FILTER_WORDS],
     seen: [u64; SEEN_WORDS],
     hits: Hits,
 }
 
 impl Finder {
     pub(super) fn new() -> Finder {
-        Finder { table: &TABLE, seen: [0; SEEN_WORDS], hits: Hits::default() }
+        let table = &*TABLE;
+        Finder { table, filter: table.filter, seen: [0; SEEN_WORDS], hits: Hits::default() }
     }
 
     pub(super) fn into_hits(self) -> Hits {
@@ -481,7 +295,7 @@ impl Finder {
     #[inline]
     pub(super) fn offer(&mut self, bytes: &[u8], start: usize, end: usize, hash: u64) {
         let (index, bit) = filter_bit(hash);
-        if self.table.filter[index] & bit != 0 {
+        if self.filter[index] & bit != 0 {
             self.look_up(bytes, start, end, hash);
         }
     }
@@ -491,18 +305,28 @@ impl Finder {
         if head.goes_on & next_initial(bytes, end) == 0 {
             return;
         }
+        let mut open = false;
         for index in usize::from(head.start)..usize::from(head.end) {
             let phrase = &self.table.phrases[index];
             let (word, bit) = (index / 64, 1u64 << (index % 64));
             if self.seen[word] & bit != 0 {
                 continue;
             }
-            let Some(end) = end_of(phrase.rest.as_bytes(), bytes, end) else { continue };
+            let Some(end) = end_of(phrase.rest.as_bytes(), bytes, end) else {
+                open = true;
+                continue;
+            };
             self.hits.families |= phrase.family.bit();
             self.hits.places.push(Place { family: phrase.family, start, end });
-            if !phrase.family.keeps_places() || self.hits.places(phrase.family).count() >= SIDE_PLACES_MAX {
+            if phrase.family.keeps_places() && self.hits.places(phrase.family).count() < SIDE_PLACES_MAX {
+                open = true;
+            } else {
                 self.seen[word] |= bit;
             }
+        }
+        if !open && !head.shares_bit {
+            let (index, bit) = filter_bit(hash);
+            self.filter[index] &= !bit;
         }
     }
 }
@@ -510,7 +334,7 @@ impl Finder {
 /// Bits for phrases already seen; a test checks that there are enough.
 const SEEN_WORDS: usize = 8;
 /// 64-bit words of the filter.
-const FILTER_WORDS: usize = 256;
+const FILTER_WORDS: usize = 128;
 
 /// A phrase, cut behind its first word.
 struct Phrase {
@@ -528,6 +352,8 @@ struct Head {
     /// Into [`Table::phrases`].
     start: u16,
     end: u16,
+    /// Whether the filter has one bit for this word and others.
+    shares_bit: bool,
 }
 
 struct Table {
@@ -568,20 +394,22 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let mut table = Table { filter: [0; FILTER_WORDS], heads, phrases: Vec::new() };
     for (index, (hash, phrase)) in all.into_iter().enumerate() {
         let (word, bit) = filter_bit(hash);
-        table.filter[word] |= bit;
         let slot = table.slot(hash);
         let head = &mut table.heads[slot];
-        let start = if head.hash == 0 { index as u16 } else { head.start };
+        let is_new = head.hash == 0;
+        let start = if is_new { index as u16 } else { head.start };
+        let shares_bit = head.shares_bit || (is_new && table.filter[word] & bit != 0);
+        table.filter[word] |= bit;
         let goes_on =
             head.goes_on | if phrase.rest.is_empty() { u32::MAX } else { next_initial(phrase.rest.as_bytes(), 0) };
-        *head = Head { hash, goes_on, start, end: index as u16 + 1 };
+        *head = Head { hash, goes_on, start, end: index as u16 + 1, shares_bit };
         table.phrases.push(phrase);
     }
     table
 });
 
 fn filter_bit(hash: u64) -> (usize, u64) {
-    let bits = hash >> 50;
+    let bits = hash >> 51;
     ((bits / 64) as usize, 1 << (bits % 64))
 }
 

@@ -14,8 +14,8 @@
 use std::sync::LazyLock;
 
 use super::{
-    entropy::Histogram,
-    hash::{end_of_run, hash_and_letters, hash_of},
+    entropy::{Histogram, Summary},
+    hash::{Run, end_of_run, hash_and_letters, hash_of, run_at},
     phrases::{Finder, Hits},
 };
 
@@ -45,8 +45,8 @@ pub struct Words {
     pub entities: Vec<Entity>,
     /// The phrases of the language engines.
     pub phrases: Hits,
-    /// How often each character occurs.
-    pub histogram: Histogram,
+    /// Sums over all characters.
+    pub characters: Summary,
 }
 
 /// A capitalised word inside of a sentence.
@@ -65,18 +65,32 @@ impl Words {
     pub fn of(text: &str) -> Words {
         let bytes = text.as_bytes();
         let mut scan = Scan::new(text);
-        let mut end = 0;
-        while let Some(blanks) = bytes[end..].iter().position(|byte| !is_space(*byte)) {
-            let start = end + blanks;
-            end = end_of_run(bytes, start);
-            // Control characters are no white space.
-            while bytes.get(end).is_some_and(|byte| !is_space(*byte)) {
-                end = end_of_run(bytes, end + 1);
+        let mut start = 0;
+        while start < bytes.len() {
+            if is_space(bytes[start]) {
+                start += 1;
+                continue;
             }
-            scan.word(start, end);
+            let mut run = run_at(bytes, start);
+            if bytes.get(run.end).is_some_and(|byte| !is_space(*byte)) {
+                run = with_controls(bytes, start, run);
+            }
+            scan.word(start, run);
+            start = run.end + 1;
         }
         scan.finish()
     }
+}
+
+/// The run with the control characters in it, which are no white space.
+#[cold]
+fn with_controls(bytes: &[u8], start: usize, run: Run) -> Run {
+    let mut end = run.end;
+    while bytes.get(end).is_some_and(|byte| !is_space(*byte)) {
+        end = end_of_run(bytes, end + 1);
+    }
+    let (hash, letters) = hash_and_letters(bytes, start, end - start);
+    Run { end, hash, letters }
 }
 
 fn is_space(byte: u8) -> bool {
@@ -86,9 +100,12 @@ fn is_space(byte: u8) -> bool {
 const SPACE: u8 = 1;
 const STOP: u8 = 2;
 const PERCENT: u8 = 4;
+/// What a mark of code ends with, see [`is_code_mark`].
 const SYNTAX: u8 = 8;
 const APOSTROPHE: u8 = 16;
 const OTHER: u8 = 32;
+/// Letters and digits.
+const CORE: u8 = 64;
 const EVERY_CLASS: u8 = u8::MAX;
 
 /// The class of every byte; bytes of characters beyond ASCII are `OTHER`.
@@ -98,6 +115,7 @@ const CLASS: [u8; 256] = {
     while byte < 256 {
         class[byte] = match byte as u8 {
             b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C => SPACE,
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => CORE,
             b'.' | b'!' | b'?' => STOP,
             b'%' => PERCENT,
             b'=' | b'&' | b'|' | b'>' | b';' | b'{' | b':' => SYNTAX,
@@ -135,6 +153,7 @@ struct Scan<'t> {
     bytes: &'t [u8],
     found: Words,
     phrases: Finder,
+    histogram: Histogram,
     ending: Ending,
     /// Whether the sentence at hand has letters or digits.
     open: bool,
@@ -146,28 +165,39 @@ impl<'t> Scan<'t> {
     fn new(text: &'t str) -> Scan<'t> {
         let found = Words { vocabulary: Vocabulary::for_bytes(text.len()), ..Words::default() };
         let (bytes, phrases) = (text.as_bytes(), Finder::new());
-        Scan { text, bytes, found, phrases, ending: Ending::Start, open: false, piece: false }
+        Scan {
+            text,
+            bytes,
+            found,
+            phrases,
+            histogram: Histogram::default(),
+            ending: Ending::Start,
+            open: false,
+            piece: false,
+        }
     }
 
     fn finish(mut self) -> Words {
         self.found.sentences += u64::from(self.open);
-        self.found.histogram.add_ascii(self.bytes);
+        self.found.characters = self.histogram.summary(self.bytes);
         self.found.phrases = self.phrases.into_hits();
         self.found
     }
 
     /// A run without ASCII white space. Words of letters, and those with one mark behind, are most of a prose.
     #[inline]
-    fn word(&mut self, start: usize, end: usize) {
+    fn word(&mut self, start: usize, Run { end, hash, letters }: Run) {
         let capital = self.bytes[start].is_ascii_uppercase();
-        let (hash, letters) = hash_and_letters(self.bytes, start, end - start);
         if letters {
             self.part(start, end, hash, capital, true);
             return self.plain_end();
         }
-        let (hash, letters) = hash_and_letters(self.bytes, start, end - 1 - start);
         let class = CLASS[usize::from(self.bytes[end - 1])];
-        if !letters || end - start == 1 || class & OTHER != 0 {
+        if end - start == 1 || class & (OTHER | CORE) != 0 {
+            return self.marked_word(start, end);
+        }
+        let (hash, letters) = hash_and_letters(self.bytes, start, end - 1 - start);
+        if !letters {
             return self.marked_word(start, end);
         }
         self.part(start, end - 1, hash, capital, true);
@@ -198,7 +228,9 @@ impl<'t> Scan<'t> {
         if class & OTHER != 0 {
             return self.mixed_word(start, end);
         }
-        self.trimmed_part(start, end, class);
+        if class & CORE != 0 {
+            self.trimmed_part(start, end, class);
+        }
         self.end_word(start, end, class);
     }
 
@@ -206,8 +238,9 @@ impl<'t> Scan<'t> {
     #[inline]
     fn trimmed_part(&mut self, start: usize, end: usize, class: u8) {
         let word = &self.bytes[start..end];
-        let Some(first) = word.iter().position(u8::is_ascii_alphanumeric) else { return };
-        let last = word.iter().rposition(u8::is_ascii_alphanumeric).unwrap_or(first);
+        let is_core = |byte: &u8| CLASS[usize::from(*byte)] & CORE != 0;
+        let Some(first) = word.iter().position(is_core) else { return };
+        let last = word.iter().rposition(is_core).unwrap_or(first);
         let (start, end) = (start + first, start + last + 1);
         if class & APOSTROPHE != 0 {
             return self.possessive_part(start, end);
@@ -271,7 +304,7 @@ impl<'t> Scan<'t> {
         let text = self.text;
         let (mut word, mut part) = (start, start);
         for (offset, character) in text[start..end].char_indices().filter(|(_, character)| !character.is_ascii()) {
-            self.found.histogram.add(character);
+            self.histogram.add(character);
             if character.is_alphanumeric() || character == '\u{2019}' {
                 continue;
             }
@@ -309,7 +342,7 @@ impl<'t> Scan<'t> {
             self.stops(start, end);
         }
         if class & (PERCENT | SYNTAX) != 0 {
-            self.marks(start, end);
+            self.marks(start, end, class);
         }
     }
 
@@ -318,28 +351,32 @@ impl<'t> Scan<'t> {
         self.found.words += 1;
         let word = &self.bytes[start..end];
         let (mut pieces, mut piece) = (0, self.piece);
-        for byte in word {
-            let stop = CLASS[usize::from(*byte)] & STOP != 0;
-            pieces += u64::from(!stop & !piece);
-            piece = !stop;
+        for (index, byte) in word.iter().enumerate() {
+            if CLASS[usize::from(*byte)] & STOP == 0 {
+                pieces += u64::from(!piece);
+                piece = true;
+                continue;
+            }
+            piece = false;
+            let digit_before = index > 0 && word[index - 1].is_ascii_digit();
+            let digit_behind = word.get(index + 1).is_some_and(u8::is_ascii_digit);
+            self.found.has_decimal |= *byte == b'.' && digit_before && digit_behind;
         }
         self.found.pieces += pieces;
         self.piece = piece;
-        if !self.found.has_decimal {
-            self.found.has_decimal = word.windows(3).any(is_decimal_point);
-        }
         self.ending = ending_of(&self.text[start..end]);
         self.close_sentence();
     }
 
     /// A word with a percent sign or with marks of code.
-    fn marks(&mut self, start: usize, end: usize) {
+    fn marks(&mut self, start: usize, end: usize, class: u8) {
         let word = &self.bytes[start..end];
-        if !self.found.has_percentage {
+        if class & PERCENT != 0 && !self.found.has_percentage {
             self.found.has_percentage = word.windows(2).any(|pair| pair[1] == b'%' && pair[0].is_ascii_digit());
         }
-        if !self.found.has_code_marks {
-            self.found.has_code_marks = word.windows(2).any(is_code_mark);
+        if class & SYNTAX != 0 && !self.found.has_code_marks {
+            let is_mark = |pair: &[u8]| CLASS[usize::from(pair[1])] & SYNTAX != 0 && is_code_mark(pair);
+            self.found.has_code_marks = word.windows(2).any(is_mark);
         }
     }
 
@@ -351,16 +388,15 @@ impl<'t> Scan<'t> {
     }
 }
 
-fn is_decimal_point(three: &[u8]) -> bool {
-    three[1] == b'.' && three[0].is_ascii_digit() && three[2].is_ascii_digit()
-}
-
 fn is_cjk_stop(character: char) -> bool {
     matches!(character, '。' | '！' | '？' | '｡')
 }
 
 /// How a word ends, closing quotes and brackets aside.
 fn ending_of(word: &str) -> Ending {
+    if word.ends_with(|last: char| last.is_ascii_alphanumeric()) {
+        return Ending::Inside;
+    }
     let closers = word.bytes().rev().take_while(|byte| b"\"')]*_".contains(byte)).count();
     let word = &word[..word.len() - closers];
     let word =
@@ -403,10 +439,8 @@ const CLOSING: [&str; 18] = [
 /// The distinct words of a text, by hash, with their counts: an open-addressing table.
 #[derive(Clone, Debug, Default)]
 pub struct Vocabulary {
-    /// Hashes; 0 where a slot is free. At least half of the slots are.
-    hashes: Vec<u64>,
-    /// How often each occurs, times two, plus one when it is marked.
-    counts: Vec<u32>,
+    /// Hash (0 when free; at least half of the slots are), and how often it occurs, times two, plus one when marked.
+    slots: Vec<[u64; 2]>,
     distinct: usize,
     total: u64,
 }
@@ -414,8 +448,8 @@ pub struct Vocabulary {
 impl Vocabulary {
     /// A table with room for the words of a text of `bytes`, as far as can be guessed.
     fn for_bytes(bytes: usize) -> Vocabulary {
-        let slots = (bytes / 4).clamp(16, 4_096).next_power_of_two();
-        Vocabulary { hashes: vec![0; slots], counts: vec![0; slots], distinct: 0, total: 0 }
+        let slots = (bytes / 6).clamp(16, 4_096).next_power_of_two();
+        Vocabulary { slots: vec![[0; 2]; slots], distinct: 0, total: 0 }
     }
 
     /// Different words.
@@ -423,20 +457,20 @@ impl Vocabulary {
         self.distinct
     }
 
-    /// Parts of words counted, those beyond the limit included.
+    /// Words counted, those beyond the limit included.
     pub fn total(&self) -> u64 {
         self.total
     }
 
     /// Whether the word with this hash occurs; see [`super::hash::hash_of`].
     pub fn contains(&self, hash: u64) -> bool {
-        !self.hashes.is_empty() && self.hashes[self.slot(hash)] == hash
+        !self.slots.is_empty() && self.slots[self.slot(hash)][0] == hash
     }
 
     /// The number of times that the most frequent word other than a stopword occurs.
-    pub fn top_count(&self) -> u32 {
+    pub fn top_count(&self) -> u64 {
         let mut top = 0;
-        for (hash, count) in self.hashes.iter().zip(&self.counts) {
+        for [hash, count] in &self.slots {
             if count / 2 > top && !is_stopword(*hash) {
                 top = count / 2;
             }
@@ -449,10 +483,11 @@ impl Vocabulary {
     fn add(&mut self, hash: u64) -> Option<usize> {
         self.total += 1;
         let slot = self.slot(hash);
-        if self.hashes[slot] == 0 {
+        let entry = &mut self.slots[slot];
+        if entry[0] == 0 {
             return self.insert(hash, slot);
         }
-        self.counts[slot] = self.counts[slot].saturating_add(2);
+        entry[1] += 2;
         Some(slot)
     }
 
@@ -460,9 +495,9 @@ impl Vocabulary {
         if self.distinct >= DISTINCT_WORDS_MAX {
             return None;
         }
-        (self.hashes[slot], self.counts[slot]) = (hash, 2);
+        self.slots[slot] = [hash, 2];
         self.distinct += 1;
-        if self.distinct * 2 <= self.hashes.len() {
+        if self.distinct * 2 <= self.slots.len() {
             return Some(slot);
         }
         self.grow();
@@ -471,17 +506,17 @@ impl Vocabulary {
 
     /// Marks a slot; whether it was not marked before.
     fn mark(&mut self, slot: usize) -> bool {
-        let marked = self.counts[slot] & 1 == 1;
-        self.counts[slot] |= 1;
+        let marked = self.slots[slot][1] & 1 == 1;
+        self.slots[slot][1] |= 1;
         !marked
     }
 
     /// The slot of `hash`, or the free one where it belongs.
     #[inline]
     fn slot(&self, hash: u64) -> usize {
-        let mask = self.hashes.len() - 1;
+        let mask = self.slots.len() - 1;
         let mut slot = (hash >> 40) as usize & mask;
-        while self.hashes[slot] != hash && self.hashes[slot] != 0 {
+        while self.slots[slot][0] != hash && self.slots[slot][0] != 0 {
             slot = (slot + 1) & mask;
         }
         slot
@@ -489,12 +524,10 @@ impl Vocabulary {
 
     #[cold]
     fn grow(&mut self) {
-        let slots = self.hashes.len() * 2;
-        let hashes = std::mem::replace(&mut self.hashes, vec![0; slots]);
-        let counts = std::mem::replace(&mut self.counts, vec![0; slots]);
-        for (hash, count) in hashes.into_iter().zip(counts).filter(|(hash, _)| *hash != 0) {
-            let slot = self.slot(hash);
-            (self.hashes[slot], self.counts[slot]) = (hash, count);
+        let larger = vec![[0; 2]; self.slots.len() * 2];
+        for entry in std::mem::replace(&mut self.slots, larger).into_iter().filter(|entry| entry[0] != 0) {
+            let slot = self.slot(entry[0]);
+            self.slots[slot] = entry;
         }
     }
 }
