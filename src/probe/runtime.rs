@@ -111,7 +111,7 @@ pub fn health(input: &Value, settings: &health::Settings) -> Result<Value> {
     let input: Input = read(input)?;
     let values: Vec<(&str, f64)> =
         input.results.iter().filter_map(|result| Some((result.metric.as_str(), result.value?))).collect();
-    let assessed = health::score(&values, settings);
+    let assessed = health::score(values, settings);
     let (score, label) = assessed.unwrap_or((0.0, health::label(0.0, settings)));
     let level = health::LABELS.iter().position(|known| *known == label).unwrap_or(0);
     let unwell = |result: &&Metric| matches!(result.status.as_deref(), Some("warn" | "error"));

@@ -114,7 +114,7 @@ mod tests {
     #[track_caller]
     fn check(values: [f64; 4], expected: f64, label: &str) {
         let results: Vec<_> = METRICS.into_iter().zip(values).collect();
-        let (got, got_label) = score(&results, &Settings::default()).unwrap();
+        let (got, got_label) = score(results, &Settings::default()).unwrap();
         assert!((got - expected).abs() < 1e-12, "{values:?}: {got}");
         assert_eq!(got_label, label, "{values:?}");
     }
@@ -132,10 +132,10 @@ mod tests {
     #[test]
     fn only_metrics_that_apply_have_weight() {
         let settings = Settings::default();
-        assert_eq!(score(&[("fingerprint", 0.4)], &settings), Some((0.4, "minor_variation")));
-        assert_eq!(score(&[("fingerprint", 0.4), ("structure", f64::NAN)], &settings), Some((0.4, "minor_variation")));
-        assert_eq!(score(&[("consistency", 0.9)], &settings), None);
-        assert_eq!(score(&[], &settings), None);
+        assert_eq!(score([("fingerprint", 0.4)], &settings), Some((0.4, "minor_variation")));
+        assert_eq!(score([("fingerprint", 0.4), ("structure", f64::NAN)], &settings), Some((0.4, "minor_variation")));
+        assert_eq!(score([("consistency", 0.9)], &settings), None);
+        assert_eq!(score([], &settings), None);
     }
 
     proptest! {
@@ -143,7 +143,7 @@ mod tests {
         fn the_score_is_in_range_and_monotone(values in proptest::array::uniform4(0.0..1.0f64), i in 0..4usize) {
             let at = |values: [f64; 4]| {
                 let results: Vec<_> = METRICS.into_iter().zip(values).collect();
-                score(&results, &Settings::default()).unwrap().0
+                score(results, &Settings::default()).unwrap().0
             };
             let mut worse = values;
             worse[i] = 1.0;
