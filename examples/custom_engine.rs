@@ -64,7 +64,7 @@ fn main() -> anyhow::Result<()> {
     let auditor = Auditor::new(Settings::default())?.with_engine(Promises);
     let mut reader = Reader::open(&paths, Limits::default())?;
     let report = auditor.audit(&mut reader, &Filter::default(), &mut [], |_| {})?;
-    println!("{} records, {} of them flagged", report.input.audited, report.verdicts.flag);
+    println!("{} records, {} of them flagged", report.input.audited, report.verdicts.decisions.flag);
     for finding in report.top_findings {
         println!("{} in {} records", finding.rule, finding.records);
     }
