@@ -6,17 +6,17 @@
 //! batch.
 //!
 //! - [`Auditor`]: the entry point of the library
-//! - [`filter`]: which units and records are taken
-//! - [`analyse`]: stage 2
-//! - [`judge`]: stage 4, up to the record's report object
-//! - [`sinks`]: where the bytes of stage 5 go
-//! - [`registry`]: the list of engines
+//! - `filter`: which units and records are taken
+//! - `analyse`: stage 2
+//! - `judge`: stage 4, up to the record's report object
+//! - `sinks`: where the bytes of stage 5 go
+//! - `registry`: the list of engines
 
-pub mod analyse;
-pub mod filter;
-pub mod judge;
-pub mod registry;
-pub mod sinks;
+mod analyse;
+mod filter;
+mod judge;
+mod registry;
+mod sinks;
 
 use std::{collections::HashMap, mem, ops::ControlFlow, sync::Arc};
 

@@ -212,20 +212,32 @@ impl Settings {
 /// The weight of each intent, from 0 to 1.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-#[expect(missing_docs, reason = "the names are those of the intents")]
 pub struct Weights {
+    /// Of `summary`.
     pub summary: f64,
+    /// Of `explanation`.
     pub explanation: f64,
+    /// Of `code`.
     pub code: f64,
+    /// Of `list`.
     pub list: f64,
+    /// Of `question`.
     pub question: f64,
+    /// Of `instruction`.
     pub instruction: f64,
+    /// Of `creative`.
     pub creative: f64,
+    /// Of `analysis`.
     pub analysis: f64,
+    /// Of `comparison`.
     pub comparison: f64,
+    /// Of `definition`.
     pub definition: f64,
+    /// Of `translation`.
     pub translation: f64,
+    /// Of `conversation`.
     pub conversation: f64,
+    /// Of `data`.
     pub data: f64,
 }
 
