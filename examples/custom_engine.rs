@@ -65,7 +65,7 @@ fn main() -> anyhow::Result<()> {
     let mut reader = Reader::open(&paths, Limits::default())?;
     let report = auditor.audit(&mut reader, &Filter::default(), &mut [], |_| {})?;
     println!("{} records, {} of them flagged", report.input.audited, report.verdicts.decisions.flag);
-    for finding in report.top_findings {
+    for finding in report.top.findings {
         println!("{} in {} records", finding.rule, finding.records);
     }
     Ok(())

@@ -205,7 +205,7 @@ fn warn(report: &Report) {
         let name = stream.name.as_deref().unwrap_or("(unknown)");
         let _ = writeln!(
             err,
-            "{WARNING}warning:{WARNING:#} {}: timestamps run backwards {} times; history follows the order of the input",
+            "{WARNING}warning:{WARNING:#} {}: {} of its records have an earlier timestamp than the one before; history follows the order of the input",
             safe(name),
             stream.timestamps_backwards
         );

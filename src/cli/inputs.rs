@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use llmverify::{
     config::{Layers, Settings},
     input::{Limits, Reader},
-    pipeline::{Filter, Sample},
+    pipeline::{Filter, Sample, parse_time},
 };
 
 /// What to read, and with which settings.
@@ -29,13 +29,13 @@ pub struct Inputs {
     pub map: Vec<String>,
     /// Only records from this time on: a date or an RFC 3339 time, UTC when it names no zone.
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Input")]
-    pub since: Option<i64>,
+    pub since: Option<String>,
     /// Only records before this time.
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Input")]
-    pub until: Option<i64>,
+    pub until: Option<String>,
     /// Only N records, or a share such as `5%`; which ones depends on the input alone.
     #[arg(long, value_name = "N", value_parser = sample, help_heading = "Input")]
-    pub sample: Option<Sample>,
+    pub sample: Option<String>,
     /// Only these engines, by the names that `llmverify engines` lists.
     #[arg(long, value_name = "ENGINE,...", value_delimiter = ',', help_heading = "Input")]
     pub only: Vec<String>,
@@ -125,6 +125,13 @@ impl Inputs {
         if let Some(group_by) = self.group_by {
             layers.set("group_by", name_of(group_by));
         }
+        let texts =
+            [("input.since", &self.since), ("input.until", &self.until), ("input.sample", &self.sample)];
+        for (key, text) in texts {
+            if let Some(text) = text {
+                layers.set(key, text.as_str());
+            }
+        }
         if let Some(bytes) = self.max_record_bytes {
             layers.set("input.max_record_bytes", i64::try_from(bytes).unwrap_or(i64::MAX));
         }
@@ -143,17 +150,10 @@ impl Inputs {
         Reader::open(&self.paths, limits)
     }
 
-    /// Which records to audit. A sample of N needs a first pass over the sources, to know what there is.
+    /// Which records to audit.
     pub fn filter(&self, settings: &Settings) -> anyhow::Result<Filter> {
-        if matches!(self.sample, Some(Sample::Count(_))) && self.paths.iter().any(|path| path == "-") {
-            bail!("--sample N reads its input twice, which standard input cannot; use a share such as --sample 5%");
-        }
-        let mut filter = Filter::between(self.since, self.until);
-        match self.sample {
-            None => {}
-            Some(sample) => filter.draw(sample, || self.open(settings))?,
-        }
-        Ok(filter)
+        let is_repeatable = self.paths.iter().all(|path| path != "-");
+        Filter::new(&settings.input, is_repeatable, || self.open(settings))
     }
 
     /// The threads to use.
@@ -169,21 +169,12 @@ impl Inputs {
     }
 }
 
-fn time(text: &str) -> Result<i64, String> {
-    use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
-    if let Ok(timestamp) = text.parse::<Timestamp>() {
-        return Ok(timestamp.as_millisecond());
-    }
-    let civil = text.parse::<DateTime>().map_err(|_| "expected a date (2026-11-01) or an RFC 3339 time".to_owned())?;
-    let zoned = civil.to_zoned(TimeZone::UTC).map_err(|error| error.to_string())?;
-    Ok(zoned.timestamp().as_millisecond())
+/// Checks a time before anything is read.
+fn time(text: &str) -> anyhow::Result<String> {
+    parse_time(text).map(|_| text.to_owned())
 }
 
-fn sample(text: &str) -> Result<Sample, String> {
-    let expected = || format!("expected a number of records, or a share such as 5%, not {text:?}");
-    if let Some(percent) = text.strip_suffix('%') {
-        let share = percent.trim().parse::<f64>().map_err(|_| expected())? / 100.0;
-        return if (0.0..=1.0).contains(&share) { Ok(Sample::Share(share)) } else { Err(expected()) };
-    }
-    text.parse::<u64>().map(Sample::Count).map_err(|_| expected())
+/// Checks a sample before anything is read.
+fn sample(text: &str) -> anyhow::Result<String> {
+    text.parse::<Sample>().map(|_| text.to_owned())
 }

@@ -152,12 +152,24 @@ pub struct InputSettings {
     pub max_record_bytes: u64,
     /// Bytes that are read into one batch; no output depends on it.
     pub batch_bytes: usize,
+    /// Only records from this time on: a date or an RFC 3339 time; empty for all.
+    pub since: String,
+    /// Only records before this time; empty for all.
+    pub until: String,
+    /// Only so many records, or a share such as `5%`; empty for all.
+    pub sample: String,
 }
 
 impl Default for InputSettings {
     fn default() -> InputSettings {
         let limits = input::Limits::default();
-        InputSettings { max_record_bytes: limits.max_record_bytes, batch_bytes: limits.batch_bytes }
+        InputSettings {
+            max_record_bytes: limits.max_record_bytes,
+            batch_bytes: limits.batch_bytes,
+            since: String::new(),
+            until: String::new(),
+            sample: String::new(),
+        }
     }
 }
 

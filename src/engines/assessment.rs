@@ -128,6 +128,12 @@ impl RatioSource {
     pub fn of(ratio: f64, built_in: f64, usual: RatioSource) -> RatioSource {
         if ratio == built_in { usual } else { RatioSource::Config }
     }
+
+    /// The ratio that a setting asks for, and where it comes from; the built-in default when the setting is no ratio.
+    pub fn default_or_config(set: f64, built_in: f64) -> (f64, RatioSource) {
+        let ratio = if set.is_finite() && set >= 0.0 { set } else { built_in };
+        (ratio, RatioSource::of(ratio, built_in, RatioSource::Default))
+    }
 }
 
 /// How an engine's value is to be read.
@@ -255,5 +261,19 @@ impl Assessment {
     pub fn signal(mut self, signal: Signal) -> Assessment {
         self.signals.push(signal);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_from_the_configuration_is_taken_as_it_stands() {
+        let of = RatioSource::default_or_config;
+        assert_eq!(of(1.2, 1.2), (1.2, RatioSource::Default));
+        assert_eq!(of(7.0, 1.2), (7.0, RatioSource::Config));
+        assert_eq!(of(f64::NAN, 1.2), (1.2, RatioSource::Default));
+        assert_eq!(of(-1.0, 1.2), (1.2, RatioSource::Default));
     }
 }

@@ -55,6 +55,8 @@ pub struct Row {
     pub latency_if_fine: Option<(f64, f64)>,
     /// Tokens in the response, as reported (or estimated, when that was asked for).
     pub response_tokens: Option<f64>,
+    /// Whether the tokens are an estimate.
+    pub tokens_are_estimated: bool,
     /// Fingerprint of the response, when there is one.
     pub fingerprint: Option<Fingerprint>,
     /// Stylistic vector of the response (seed 000), when there is one.

@@ -8,7 +8,7 @@ use std::{borrow::Cow, collections::HashMap};
 
 use crate::{
     config::{GroupBy, Settings},
-    engines::{Assessment, Engine, Row, View, language::compression, runtime::fingerprint, tools::{self, Profile}},
+    engines::{Assessment, Engine, Row, View, language::compression, runtime::{fingerprint, token_rate}, tools::{self, Profile}},
     input::{Batch, Content, Cut, Place, Unit},
     record::{
         Kind, Record,
@@ -116,6 +116,7 @@ impl Analyst<'_> {
             Kind::Tool => {
                 let profile = record.tool.as_deref().and_then(|tool| self.profiles.get(tool));
                 tools::fill_row(&record, profile, &self.settings.engines.tools, &mut row);
+                row.tier0.retain(|signal| self.settings.runs(signal.id));
             }
             Kind::Feedback => {}
         }
@@ -132,6 +133,10 @@ impl Analyst<'_> {
             }
         }
         if record.response.is_some() {
+            if row.response_tokens.is_none() && self.settings.engines.token_rate.estimate_tokens {
+                row.response_tokens = Some(token_rate::estimated_tokens(response.words));
+                row.tokens_are_estimated = true;
+            }
             row.fingerprint = Some(fingerprint::extract(&response, &self.settings.engines.fingerprint));
             row.style = Some(response.style());
             if !record.prompt.is_absent() {

@@ -1,10 +1,12 @@
 //! Which units and records an audit takes: a time window, and a sample that depends on the input alone.
 
-use std::collections::BinaryHeap;
+use std::{collections::BinaryHeap, str::FromStr};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, anyhow, bail};
+use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 
 use crate::{
+    config::InputSettings,
     input::{Content, Reader},
     stats::hash,
 };
@@ -16,6 +18,33 @@ pub enum Sample {
     Count(u64),
     /// About this share of the units, in [0, 1].
     Share(f64),
+}
+
+impl FromStr for Sample {
+    type Err = anyhow::Error;
+
+    /// A number of units, or a share such as `5%`.
+    fn from_str(text: &str) -> Result<Sample> {
+        let expected = || anyhow!("expected a number of records, or a share such as 5%, not {text:?}");
+        let Some(percent) = text.strip_suffix('%') else {
+            return text.parse().map(Sample::Count).map_err(|_| expected());
+        };
+        let share = percent.trim_end().parse::<f64>().map_err(|_| expected())? / 100.0;
+        if (0.0..=1.0).contains(&share) { Ok(Sample::Share(share)) } else { Err(expected()) }
+    }
+}
+
+/// A date or an RFC 3339 time in milliseconds since the epoch; UTC when it names no zone.
+///
+/// # Errors
+/// When it is neither.
+pub fn parse_time(text: &str) -> Result<i64> {
+    if let Ok(timestamp) = text.parse::<Timestamp>() {
+        return Ok(timestamp.as_millisecond());
+    }
+    let expected = || anyhow!("expected a date (2026-11-01) or an RFC 3339 time, not {text:?}");
+    let civil = text.parse::<DateTime>().map_err(|_| expected())?;
+    Ok(civil.to_zoned(TimeZone::UTC).map_err(|_| expected())?.timestamp().as_millisecond())
 }
 
 /// Which units and records to audit. What it leaves out is counted as skipped.
@@ -35,12 +64,38 @@ impl Filter {
         Filter { since_ms, until_ms, hash_max: None }
     }
 
+    /// What the settings ask for. A sample of a fixed number needs the hashes of all units first, for which `open` is
+    /// read once; `is_repeatable` says whether that is possible.
+    ///
+    /// # Errors
+    /// When a setting cannot be understood, or the input cannot be read twice.
+    pub fn new(
+        settings: &InputSettings,
+        is_repeatable: bool,
+        open: impl FnOnce() -> Result<Reader>,
+    ) -> Result<Filter> {
+        let time = |name, text: &str| match text {
+            "" => Ok(None),
+            text => parse_time(text).map(Some).context(name),
+        };
+        let mut filter = Filter::between(time("since", &settings.since)?, time("until", &settings.until)?);
+        if settings.sample.is_empty() {
+            return Ok(filter);
+        }
+        let sample = settings.sample.parse().context("sample")?;
+        if matches!(sample, Sample::Count(_)) && !is_repeatable {
+            bail!("a sample of N reads its input twice, which standard input cannot; use a share such as 5%");
+        }
+        filter.draw(sample, open)?;
+        Ok(filter)
+    }
+
     /// Draws a sample. Every unit has a fixed hash (of its source and offset); a sample is the units with the
     /// smallest. A count needs the hashes of all units first, for which `open` is read once.
     ///
     /// # Errors
     /// When `open` fails.
-    pub fn draw(&mut self, sample: Sample, open: impl FnOnce() -> Result<Reader>) -> Result<()> {
+    fn draw(&mut self, sample: Sample, open: impl FnOnce() -> Result<Reader>) -> Result<()> {
         self.hash_max = match sample {
             Sample::Share(share) => Some((share.clamp(0.0, 1.0) * u64::MAX as f64) as u64),
             Sample::Count(count) => smallest_hashes(open()?, count),
@@ -87,6 +142,19 @@ fn smallest_hashes(mut reader: Reader, count: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_and_samples_are_understood() {
+        assert_eq!(parse_time("1970-01-02").unwrap(), 86_400_000);
+        assert_eq!(parse_time("1970-01-01T00:00:01Z").unwrap(), 1_000);
+        assert_eq!(parse_time("1970-01-01T01:00:00+01:00").unwrap(), 0);
+        assert!(parse_time("yesterday").is_err());
+        assert_eq!("12".parse::<Sample>().unwrap(), Sample::Count(12));
+        assert_eq!("5%".parse::<Sample>().unwrap(), Sample::Share(0.05));
+        for text in ["", "-1", "200%", "half", "%"] {
+            assert!(text.parse::<Sample>().is_err(), "{text:?}");
+        }
+    }
 
     #[test]
     fn a_window_is_half_open_and_wants_a_time() {

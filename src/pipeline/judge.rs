@@ -60,7 +60,8 @@ impl<'a> Opinion<'a> {
         }
         let tier_reached = observation.tier_reached;
         let tier0 = mem::take(&mut call.row.tier0);
-        signals.extend(observation.into_signals(tier0, &|index| field_name(&call.record, index)));
+        let others = observation.into_signals(tier0, &|index| field_name(&call.record, index));
+        signals.extend(others.into_iter().filter(|signal| settings.runs(signal.id)));
 
         let verdict = judge(&signals, &policies, &ABSENCES);
         let values = assessments.iter().filter_map(|(name, said)| Some((*name, said.value?)));

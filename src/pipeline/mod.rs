@@ -32,7 +32,7 @@ use crate::{
     report::{Partial, Report, VerdictRecord, format::Renderer, summary, verdict_record::Identity},
 };
 
-pub use filter::{Filter, Sample};
+pub use filter::{Filter, Sample, parse_time};
 pub use registry::{abouts, check_engine_name, engine_names};
 pub use sinks::Sink;
 

@@ -350,6 +350,15 @@ impl Streams {
         self.others.merge_unordered(&next.others);
     }
 
+    /// The counts of all streams together.
+    pub(super) fn all(&self) -> StreamCounts {
+        let mut all = self.others.clone();
+        for counts in self.by_key.values() {
+            all.merge_unordered(counts);
+        }
+        all
+    }
+
     /// The streams with their counts, by kind and name.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&StreamKey, &StreamCounts)> {
         self.by_key.iter()

@@ -34,6 +34,8 @@ pub struct Report {
     pub verdicts: Verdicts,
     /// Decisions per question.
     pub questions: Questions<QuestionSummary>,
+    /// The runtime engines over all records in one number; null when they never applied.
+    pub health: Option<StreamHealth>,
     /// One entry per model and tool, the busiest first.
     pub streams: Vec<StreamSummary>,
     /// The streams beyond the limit, counted together.
@@ -44,12 +46,8 @@ pub struct Report {
     pub events_total: u64,
     /// Decisions over time.
     pub timeline: TimelineSummary,
-    /// The signals that fired most.
-    pub top_signals: Vec<SignalSummary>,
-    /// The rules that were found most.
-    pub top_findings: Vec<RuleSummary>,
-    /// The worst records: by decision, then by posterior, then in input order.
-    pub worst: Vec<VerdictRecord>,
+    /// What stands out.
+    pub top: Top,
     /// The units that are no records.
     pub rejected: RejectedSummary,
     /// The fields that were present but could not be used.
@@ -182,6 +180,17 @@ pub struct StreamSummary {
     pub verdicts: Decisions,
     /// Records whose timestamp is before that of the record before them.
     pub timestamps_backwards: u64,
+}
+
+/// What stands out.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Top {
+    /// The signals that fired most.
+    pub signals: Vec<SignalSummary>,
+    /// The rules that were found most.
+    pub findings: Vec<RuleSummary>,
+    /// The worst records: by decision, then by posterior, then in input order.
+    pub records: Vec<VerdictRecord>,
 }
 
 /// Percentiles, within 1%; null without a value.
@@ -335,13 +344,13 @@ impl Report {
             input: input(&whole, totals),
             verdicts: Verdicts { decisions: whole.decisions, high_risk: whole.high_risk },
             questions: Questions::from_fn(|question| question_summary(whole.questions.get(question))),
+            health: stream_health(&whole.streams.all(), health),
             streams: streams(&whole, health),
             other_streams: (whole.streams.others.requests > 0)
                 .then(|| stream_summary(None, None, &whole.streams.others, health)),
             events_total: whole.events_total,
             timeline: whole.timeline.clone().finish(),
-            top_signals: top_signals(&whole),
-            top_findings: top_findings(&whole),
+            top: Top { signals: top_signals(&whole), findings: top_findings(&whole), records: whole.worst },
             rejected: RejectedSummary {
                 total: whole.ledger.rejected,
                 listed_max: REJECTED_LISTED_MAX as u64,
@@ -353,7 +362,6 @@ impl Report {
                 first: whole.problems,
             },
             events: whole.events,
-            worst: whole.worst,
             limits_reached,
         }
     }
@@ -552,9 +560,9 @@ mod tests {
         let fabricated = &report.questions.fabricated;
         assert_eq!((fabricated.assessed, fabricated.blocked, fabricated.rate), (3, 1, Some(1.0 / 3.0)));
         assert_eq!(report.questions.attacked.not_assessed, 3);
-        assert_eq!(report.top_signals[0].id, "schema_mismatch");
-        assert_eq!((report.top_findings[0].rule, report.top_findings[0].records), ("pii/email", 1));
-        assert_eq!(report.worst[0].line, 2);
+        assert_eq!(report.top.signals[0].id, "schema_mismatch");
+        assert_eq!((report.top.findings[0].rule, report.top.findings[0].records), ("pii/email", 1));
+        assert_eq!(report.top.records[0].line, 2);
         assert_eq!(report.gate.reasons[0].rule, "max_rejected");
     }
 

@@ -253,7 +253,7 @@ fn timeline(report: &Report, page: &mut Page) {
 }
 
 fn signals(report: &Report, page: &mut Page) {
-    if report.top_signals.is_empty() {
+    if report.top.signals.is_empty() {
         return;
     }
     page.heading("Signals that fired most");
@@ -263,7 +263,7 @@ fn signals(report: &Report, page: &mut Page) {
         Column::number("records"),
         Column::number("looked for on").wide(),
     ];
-    let shown = report.top_signals.iter().take(ROWS_SHOWN_MAX);
+    let shown = report.top.signals.iter().take(ROWS_SHOWN_MAX);
     page.grid(
         &columns,
         shown.map(|signal| {
@@ -271,17 +271,17 @@ fn signals(report: &Report, page: &mut Page) {
             [id, question, grouped(signal.fired), grouped(signal.applicable)]
         }),
     );
-    page.more(report.top_signals.len(), ROWS_SHOWN_MAX);
+    page.more(report.top.signals.len(), ROWS_SHOWN_MAX);
 }
 
 fn findings(report: &Report, page: &mut Page) {
-    if report.top_findings.is_empty() {
+    if report.top.findings.is_empty() {
         return;
     }
     page.heading("Findings");
     let columns =
         [Column::flexible("rule"), Column::text("severity"), Column::number("places"), Column::number("records")];
-    let shown = report.top_findings.iter().take(ROWS_SHOWN_MAX);
+    let shown = report.top.findings.iter().take(ROWS_SHOWN_MAX);
     page.grid(
         &columns,
         shown.map(|rule| {
@@ -289,18 +289,18 @@ fn findings(report: &Report, page: &mut Page) {
             [rule.rule.to_owned(), severity, grouped(rule.findings), grouped(rule.records)]
         }),
     );
-    page.more(report.top_findings.len(), ROWS_SHOWN_MAX);
+    page.more(report.top.findings.len(), ROWS_SHOWN_MAX);
 }
 
 fn worst(report: &Report, page: &mut Page) {
-    if report.worst.is_empty() {
+    if report.top.records.is_empty() {
         return;
     }
     page.heading("Worst records");
     let columns = [Column::text("verdict"), Column::flexible("where"), Column::flexible("why")];
     page.grid(
         &columns,
-        report.worst.iter().map(|record| {
+        report.top.records.iter().map(|record| {
             let place = record.place();
             let id = if record.id == place { String::new() } else { format!(" {}", clip(&record.id, NAME_CHARS_MAX)) };
             let place = clip(&place, PLACE_CHARS_MAX);

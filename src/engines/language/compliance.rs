@@ -22,9 +22,9 @@ use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{NO_RESPONSE, ratio};
+use super::NO_RESPONSE;
 use crate::{
-    engines::{About, Assessment, Detail, Engine, Finding, Question, Severity, Signal, Status, Tier, View},
+    engines::{About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View},
     record::Kind,
     text::{Features, excerpt::shown},
 };
@@ -365,7 +365,7 @@ impl Compliance {
         }
         let failed = results.iter().filter(|result| matches!(result.outcome, Outcome::Failed(_))).count();
         let followed = compliance >= self.settings.followed_from;
-        let ratio = ratio(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
+        let ratio = RatioSource::default_or_config(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
         let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::Zero, ratio);
         let (status, signal) = if followed {
             (Status::Ok, Signal { score: 1.0 - compliance, ..absent })

@@ -18,9 +18,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{NO_RESPONSE, ratio};
+use super::NO_RESPONSE;
 use crate::{
-    engines::{About, Assessment, Baseline, BaselineEngine, Detail, Question, Row, Signal, Status, Tier, View},
+    engines::{About, Assessment, Baseline, BaselineEngine, Detail, Question, RatioSource, Row, Signal, Status, Tier, View},
     record::Kind,
     text::{Family, Features},
 };
@@ -213,7 +213,7 @@ impl BaselineEngine for ReasoningCompression {
         let score = score(&base, current.entropy_bits, usual, settings);
         let label = label(score, settings);
         let status = Status::from_cuts(score, settings.low_to.next_up(), settings.moderate_to.next_up());
-        let ratio = ratio(settings.likelihood_ratio, LIKELIHOOD_RATIO);
+        let ratio = RatioSource::default_or_config(settings.likelihood_ratio, LIKELIHOOD_RATIO);
         let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::One, ratio);
         let clause = || {
             format!(

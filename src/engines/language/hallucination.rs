@@ -23,9 +23,9 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{NO_RESPONSE, ratio};
+use super::NO_RESPONSE;
 use crate::{
-    engines::{About, Assessment, Detail, Engine, Finding, Question, Severity, Signal, Status, Tier, View},
+    engines::{About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View},
     record::Kind,
     text::{Family, Features, hash::hash_of, words::is_stopword},
 };
@@ -304,7 +304,7 @@ impl Engine for HallucinationRisk {
         let risk = risk(&scores, &settings.weights);
         let label = label(risk, settings);
         let status = Status::from_cuts(risk, settings.low_to.next_up(), settings.medium_to.next_up());
-        let ratio = ratio(settings.likelihood_ratio, LIKELIHOOD_RATIO);
+        let ratio = RatioSource::default_or_config(settings.likelihood_ratio, LIKELIHOOD_RATIO);
         let absent = Signal::absent(SIGNAL, Question::Fabricated, Tier::Zero, ratio);
         let signal = if label == "low" { Signal { score: risk, ..absent } } else { absent.fire(risk, clause(&scores)) };
         let assessment = Assessment::new(status, risk)

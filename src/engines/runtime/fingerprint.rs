@@ -50,6 +50,8 @@ pub struct Settings {
     pub error_value: f64,
     /// Whether the status is evidence for `degraded`; else only the distance on the control chart is.
     pub status_counts: bool,
+    /// Likelihood ratio of the signal, when the status counts.
+    pub likelihood_ratio: f64,
     /// Whether sentences are the non-blank pieces between . ! ?, so that "3.11.7" adds two; else our splitter's.
     pub pieces_are_sentences: bool,
 }
@@ -61,6 +63,7 @@ impl Default for Settings {
             warn_value: 0.3,
             error_value: 0.6,
             status_counts: false,
+            likelihood_ratio: LIKELIHOOD_RATIO,
             pieces_are_sentences: false,
         }
     }
@@ -164,7 +167,8 @@ impl BaselineEngine for FingerprintDrift {
         if !self.settings.status_counts {
             return Some(assessment);
         }
-        let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::One, (LIKELIHOOD_RATIO, RatioSource::Default));
+        let ratio = RatioSource::default_or_config(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
+        let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::One, ratio);
         Some(assessment.signal(if fired { absent.fire(value, clause(current, usual)) } else { absent }))
     }
 }

@@ -41,11 +41,13 @@ pub struct Settings {
     pub warn_deviation: f64,
     /// `error` from this deviation on: 3 is four times the baseline. It is also the deviation with the value 1.
     pub error_deviation: f64,
+    /// Likelihood ratio of `latency_high`.
+    pub likelihood_ratio: f64,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { warn_deviation: 1.5, error_deviation: 3.0 }
+        Settings { warn_deviation: 1.5, error_deviation: 3.0, likelihood_ratio: LIKELIHOOD_RATIO }
     }
 }
 
@@ -107,7 +109,8 @@ impl BaselineEngine for Latency {
         if row.is_tool {
             return Some(assessment);
         }
-        let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::One, (LIKELIHOOD_RATIO, RatioSource::Default));
+        let ratio = RatioSource::default_or_config(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
+        let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::One, ratio);
         Some(assessment.signal(if fired { absent.fire(value, clause(latency_ms, baseline_ms)) } else { absent }))
     }
 }

@@ -17,8 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     engines::{
-        About, Assessment, Detail, Engine, Question, Signal, Status, Tier, View,
-        language::{NO_RESPONSE, ratio},
+        About, Assessment, Detail, Engine, Question, RatioSource, Signal, Status, Tier, View, language::NO_RESPONSE,
     },
     record::Kind,
     text::{Family, Features, JsonPart, json_part::Stand},
@@ -79,7 +78,7 @@ impl Structure {
         let broken_json = has_broken_json(response, prompt);
         let unclosed_fence = response.lines.unclosed;
         let is_json = response.json.as_ref().is_some_and(|json| json.valid);
-        let ratio = ratio(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
+        let ratio = RatioSource::default_or_config(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
         let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::Zero, ratio);
         let (status, value, signal) = match (broken_json, unclosed_fence) {
             (false, false) => (Status::Ok, 0.0, absent),

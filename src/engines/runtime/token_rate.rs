@@ -30,6 +30,9 @@ pub const SIGNAL: &str = "token_rate_low";
 /// Modest until it is fitted: the rate of short answers varies a lot.
 pub const LIKELIHOOD_RATIO: f64 = 3.0;
 
+/// Tokens per word of English text, about.
+pub const TOKENS_PER_WORD: f64 = 4.0 / 3.0;
+
 const MS_PER_SECOND: f64 = 1000.0;
 
 /// The cuts of the engine.
@@ -40,11 +43,20 @@ pub struct Settings {
     pub warn_deficit: f64,
     /// `error` from this deficit on.
     pub error_deficit: f64,
+    /// Whether a call that reports no token count gets one: four tokens per three words.
+    pub estimate_tokens: bool,
+    /// Likelihood ratio of `token_rate_low`.
+    pub likelihood_ratio: f64,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { warn_deficit: 0.3, error_deficit: 0.6 }
+        Settings {
+            warn_deficit: 0.3,
+            error_deficit: 0.6,
+            estimate_tokens: false,
+            likelihood_ratio: LIKELIHOOD_RATIO,
+        }
     }
 }
 
@@ -53,6 +65,11 @@ impl Settings {
     pub fn seed() -> Settings {
         Settings::default()
     }
+}
+
+/// An estimate of the tokens in so many words, for calls that report no count.
+pub fn estimated_tokens(words: u64) -> f64 {
+    words as f64 * TOKENS_PER_WORD
 }
 
 /// Tokens per second; `None` when no time passed.
@@ -104,11 +121,13 @@ impl BaselineEngine for TokenRate {
             return Some(Assessment::not_assessed("no token rate in the baseline"));
         };
         let (status, value) = deficit(rate, usual, &self.settings);
-        let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::One, (LIKELIHOOD_RATIO, RatioSource::Default));
+        let ratio = RatioSource::default_or_config(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
+        let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::One, ratio);
         let signal = if status == Status::Ok { absent } else { absent.fire(value, clause(rate, usual)) };
         let assessment = Assessment::new(status, value)
             .with("tokens_per_second", Detail::Number(rate))
-            .with("baseline_tokens_per_second", Detail::Number(usual));
+            .with("baseline_tokens_per_second", Detail::Number(usual))
+            .with("is_estimate", Detail::Flag(row.tokens_are_estimated));
         Some(assessment.signal(signal))
     }
 }
