@@ -134,8 +134,16 @@ fn measure(title: &str, path: &Path) {
     let rate = |time: Duration| megabytes / time.as_secs_f64();
     println!("{title}: {megabytes:.0} MB, {records} records");
     println!("  parse only, one thread   {:>8.0} MB/s", rate(parsing));
-    println!("  audit, one thread        {:>8.0} MB/s   {:.2} times the time of parsing", rate(one), one.as_secs_f64() / parsing.as_secs_f64());
-    println!("  audit, two threads       {:>8.0} MB/s   {:.2} times the speed of one", rate(two), one.as_secs_f64() / two.as_secs_f64());
+    println!(
+        "  audit, one thread        {:>8.0} MB/s   {:.2} times the time of parsing",
+        rate(one),
+        one.as_secs_f64() / parsing.as_secs_f64()
+    );
+    println!(
+        "  audit, two threads       {:>8.0} MB/s   {:.2} times the speed of one",
+        rate(two),
+        one.as_secs_f64() / two.as_secs_f64()
+    );
     println!("  per record, one thread   {:>8.2} µs", one.as_secs_f64() * 1e6 / records.max(1) as f64);
 }
 

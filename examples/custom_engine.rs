@@ -10,7 +10,9 @@ use std::borrow::Cow;
 
 use llmverify::{
     config::Settings,
-    engines::{About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View},
+    engines::{
+        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+    },
     input::{Limits, Reader},
     pipeline::{Auditor, Filter},
 };

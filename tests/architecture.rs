@@ -26,10 +26,7 @@ fn rust_files(directory: &Path) -> Vec<PathBuf> {
 /// The layers in the order in which `lib.rs` lists them.
 fn layers() -> Vec<String> {
     let text = fs::read_to_string(source_root().join("lib.rs")).unwrap();
-    text.lines()
-        .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'))
-        .map(str::to_owned)
-        .collect()
+    text.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')).map(str::to_owned).collect()
 }
 
 /// The files of one layer: `src/NAME/**` or `src/NAME.rs`.
@@ -61,9 +58,8 @@ fn imported_layers(text: &str) -> Vec<String> {
             names.push(rest.to_owned());
         }
     }
-    let first_word = |name: &String| {
-        name.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()
-    };
+    let first_word =
+        |name: &String| name.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
     names.iter().map(first_word).filter(|name| !name.is_empty()).collect()
 }
 

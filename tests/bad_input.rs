@@ -211,7 +211,8 @@ fn every_shape_of_the_same_log_gives_the_same_verdicts() {
         fs::write(&path, shape).unwrap();
         let (report, _) = audit(&[&path], &[]);
         assert_adds_up(&report);
-        let verdict = |record: &Value| (record["id"].to_string(), record["verdict"].to_string(), record["questions"].clone());
+        let verdict =
+            |record: &Value| (record["id"].to_string(), record["verdict"].to_string(), record["questions"].clone());
         report["records"].as_array().unwrap().iter().map(verdict).collect::<Vec<_>>()
     });
     assert_eq!(verdicts[0].len(), 60);

@@ -11,11 +11,7 @@ use toml::{Table, Value};
 const SECTIONS: &[(&str, &[(&str, &str)])] = &[
     (
         "From signals to a verdict",
-        &[
-            ("stats/log_odds.rs", ""),
-            ("verdict/judge.rs", "questions"),
-            ("verdict/gate.rs", "gate"),
-        ],
+        &[("stats/log_odds.rs", ""), ("verdict/judge.rs", "questions"), ("verdict/gate.rs", "gate")],
     ),
     (
         "Runtime engines",
@@ -93,7 +89,8 @@ fn root() -> &'static Path {
 /// The `//!` lines of a file. Links to items become code; a rustdoc link means nothing on this page.
 fn module_docs(source: &str) -> String {
     let lines = source.lines().take_while(|line| line.starts_with("//!"));
-    let text: Vec<&str> = lines.map(|line| line.trim_start_matches("//!").strip_prefix(' ').unwrap_or_default()).collect();
+    let text: Vec<&str> =
+        lines.map(|line| line.trim_start_matches("//!").strip_prefix(' ').unwrap_or_default()).collect();
     unlink(&text.join("\n"))
 }
 
@@ -195,7 +192,10 @@ fn page() -> String {
                 settings(settings_path, &mut rows, "");
             }
             if !rows.is_empty() {
-                let _ = write!(page, "\n`[{settings_path}]`\n\n| setting | default | seed | meaning |\n|---|---|---|---|\n");
+                let _ = write!(
+                    page,
+                    "\n`[{settings_path}]`\n\n| setting | default | seed | meaning |\n|---|---|---|---|\n"
+                );
                 for row in rows {
                     let _ = writeln!(page, "| {} |", row.map(|text| cell(&text)).join(" | "));
                 }

@@ -140,10 +140,11 @@ fn answer(vector: &Value) -> Value {
 /// What is wrong with the answer to one vector; `None` when it is right, or nothing binds.
 fn check(vector: &Value) -> Option<String> {
     let (expected, got) = (binding(vector)?, answer(vector));
-    let wrong = difference("", &expected, &got).or_else(|| match (expected["steps"].as_array(), got["steps"].as_array()) {
-        (Some(expected), Some(got)) => expected.iter().zip(got).find_map(|(expected, got)| surplus(expected, got)),
-        _ => surplus(&expected, &got),
-    });
+    let wrong =
+        difference("", &expected, &got).or_else(|| match (expected["steps"].as_array(), got["steps"].as_array()) {
+            (Some(expected), Some(got)) => expected.iter().zip(got).find_map(|(expected, got)| surplus(expected, got)),
+            _ => surplus(&expected, &got),
+        });
     wrong.map(|wrong| format!("{}: {wrong}", id(vector)))
 }
 

@@ -95,7 +95,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     bar.finish();
     let nobody_reads = !sinks.is_empty() && sinks.iter().all(Sink::is_closed);
     drop(sinks);
-    let report = result.map_err(|error| anyhow::Error::new(CouldNotAudit(format!("cannot write the report: {error:#}"))))?;
+    let report =
+        result.map_err(|error| anyhow::Error::new(CouldNotAudit(format!("cannot write the report: {error:#}"))))?;
     if nobody_reads && args.out.is_empty() {
         return Ok(ExitStatus::Ok);
     }

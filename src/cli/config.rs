@@ -53,11 +53,21 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         let Some((key, section)) = path.split_last() else { continue };
         if shown.as_deref() != Some(section) {
             if !section.is_empty() {
-                writeln!(out, "\n{STRONG}[{}]{STRONG:#}", section.iter().map(|key| quoted(key)).collect::<Vec<_>>().join("."))?;
+                writeln!(
+                    out,
+                    "\n{STRONG}[{}]{STRONG:#}",
+                    section.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(".")
+                )?;
             }
             shown = Some(section.to_vec());
         }
-        writeln!(out, "{} = {}  {FAINT}# {}{FAINT:#}", quoted(key), template::inline(&value), origin_of(origin, &layers))?;
+        writeln!(
+            out,
+            "{} = {}  {FAINT}# {}{FAINT:#}",
+            quoted(key),
+            template::inline(&value),
+            origin_of(origin, &layers)
+        )?;
     }
     Ok(ExitStatus::Ok)
 }

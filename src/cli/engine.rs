@@ -44,6 +44,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         out.flush()?;
         return Ok(ExitStatus::Ok);
     };
+    if !probe::names().contains(&name) {
+        bail!("unknown engine `{name}`; `llmverify engine --list` names them");
+    }
     let settings = args.settings.layers()?.settings()?;
     let path = args.file.as_deref().filter(|path| *path != "-");
     let shown = path.map_or_else(|| "-".to_owned(), |path| path.display().to_string());

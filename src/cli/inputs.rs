@@ -117,7 +117,12 @@ impl Inputs {
             let Some((field, pointer)) = spec.split_once('=') else {
                 bail!("--map {spec}: expected FIELD=/json/pointer");
             };
-            layers.set(&format!("map.{field}"), pointer);
+            let key = format!("map.{field}");
+            if self.map.iter().filter(|other| other.split_once('=').is_some_and(|(name, _)| name == field)).count() > 1
+            {
+                bail!("--map {field} is given twice");
+            }
+            layers.set(&key, pointer);
         }
         if !self.only.is_empty() {
             layers.set("only", self.only.clone());
@@ -125,8 +130,7 @@ impl Inputs {
         if let Some(group_by) = self.group_by {
             layers.set("group_by", name_of(group_by));
         }
-        let texts =
-            [("input.since", &self.since), ("input.until", &self.until), ("input.sample", &self.sample)];
+        let texts = [("input.since", &self.since), ("input.until", &self.until), ("input.sample", &self.sample)];
         for (key, text) in texts {
             if let Some(text) = text {
                 layers.set(key, text.as_str());

@@ -103,14 +103,14 @@ impl Layers {
     pub fn explain(&self) -> Result<Vec<(Vec<String>, Value, Origin)>, ConfigError> {
         // Through the typed settings, so that what is shown is what runs.
         let table = to_table(&self.settings()?)?;
-        let default = to_table(&Settings::default())?;
+        let (default, preset) = (to_table(&Settings::default())?, to_table(&Settings::preset(self.compat()?))?);
         let mut rows = Vec::new();
         flatten(&table, &mut Vec::new(), &mut |path, value| {
             let origin = if lookup(&self.command_line, path).is_some() {
                 Origin::CommandLine
             } else if lookup(&self.file, path).is_some() {
                 Origin::File
-            } else if lookup(&default, path) != Some(value) {
+            } else if lookup(&preset, path).is_some_and(|preset| lookup(&default, path) != Some(preset)) {
                 Origin::Seed
             } else {
                 Origin::Default
@@ -120,13 +120,15 @@ impl Layers {
         Ok(rows)
     }
 
+    fn compat(&self) -> Result<Compat, ConfigError> {
+        match self.command_line.get("compat").or_else(|| self.file.get("compat")) {
+            Some(value) => value.clone().try_into().map_err(|error| ConfigError(format!("compat: {error}"))),
+            None => Ok(Compat::default()),
+        }
+    }
+
     fn merged(&self) -> Result<Table, ConfigError> {
-        let compat = self.command_line.get("compat").or_else(|| self.file.get("compat"));
-        let compat = match compat {
-            Some(value) => value.clone().try_into().map_err(|error| ConfigError(format!("compat: {error}")))?,
-            None => Compat::default(),
-        };
-        let mut table = to_table(&Settings::preset(compat))?;
+        let mut table = to_table(&Settings::preset(self.compat()?))?;
         merge(&mut table, &self.file);
         merge(&mut table, &self.command_line);
         Ok(table)
@@ -193,9 +195,8 @@ fn suggest(message: &str) -> Option<String> {
     if !message.starts_with("unknown") {
         return None;
     }
-    let nearest = known.iter().max_by(|a, b| {
-        strsim::jaro_winkler(unknown, a).total_cmp(&strsim::jaro_winkler(unknown, b))
-    })?;
+    let nearest =
+        known.iter().max_by(|a, b| strsim::jaro_winkler(unknown, a).total_cmp(&strsim::jaro_winkler(unknown, b)))?;
     (strsim::jaro_winkler(unknown, nearest) >= SIMILARITY_MIN).then(|| (*nearest).to_owned())
 }
 

@@ -124,11 +124,7 @@ impl Settings {
             history::Override { prior, flag_from, block_from }
         };
         history::Settings {
-            fabricated: history::Cuts {
-                prior: usual.prior,
-                flag_from: usual.flag_from,
-                block_from: usual.block_from,
-            },
+            fabricated: history::Cuts { prior: usual.prior, flag_from: usual.flag_from, block_from: usual.block_from },
             streams: self.streams.iter().map(|(name, stream)| (name.clone(), own(stream))).collect(),
             ..self.history.clone()
         }

@@ -72,7 +72,8 @@ fn write_table(text: &mut String, root: &Json, schema: &Json, table: &Table, pat
     }
     for (key, value) in leaves {
         for line in description(root, &properties[key]).lines() {
-            let _ = writeln!(text, "# {line}");
+            // Links mean something in the code's documentation only.
+            let _ = writeln!(text, "# {}", line.replace("[`", "`").replace("`]", "`"));
         }
         let _ = writeln!(text, "# {key} = {}", inline(value));
     }
@@ -123,7 +124,12 @@ mod tests {
         let uncommented: String = generated
             .lines()
             .filter_map(|line| match line.strip_prefix("# ") {
-                Some(rest) if rest.split(" = ").next().is_some_and(|key| key.chars().all(|c| c.is_ascii_lowercase() || c == '_')) => {
+                Some(rest)
+                    if rest
+                        .split(" = ")
+                        .next()
+                        .is_some_and(|key| key.chars().all(|c| c.is_ascii_lowercase() || c == '_')) =>
+                {
                     Some(format!("{rest}\n"))
                 }
                 Some(_) => None,

@@ -46,7 +46,7 @@ use consistency::{Memory, Violation};
 use latency::Pace;
 use plausibility::Window;
 use shift::When;
-use spc::{ControlChart, Limits, Point, Quantity};
+use spc::{ControlChart, Limits, Point, Quantity, Side};
 
 /// Settings of everything that remembers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -476,9 +476,13 @@ impl History {
         let charts = charts.min(CHARTS_AT_ONCE_MAX);
         let limits = &self.limits[charts];
         let mut sum = Total::new(settings.spc.sum_over_charts);
-        for (chart, state, point) in [(Chart::Latency, &stream.latency, latency), (Chart::Size, &stream.output, size)] {
+        // Slow is not fabricated: what lies above the usual latency is `slow_tool`, a sign of `degraded`.
+        let latency_side = if settings.latency.slow_is_fabricated { Side::Both } else { Side::Below };
+        for (chart, state, point, side) in
+            [(Chart::Latency, &stream.latency, latency, latency_side), (Chart::Size, &stream.output, size, Side::Both)]
+        {
             let Some(point) = point else { continue };
-            let hits = state.hits(point, limits, false);
+            let hits = state.hits(point, limits, side);
             sum.add(hits.score(&settings.spc));
             hits.reasons(chart, point, limits, |reason| observation.reasons.push((spc::SIGNAL, reason)));
         }
@@ -491,7 +495,7 @@ impl History {
         for FieldPoint { field, memory, point } in &self.scratch {
             let Some(state) = &stream.fields[*memory].chart else { continue };
             let chart = Chart::Field(field.index);
-            let hits = state.hits(point, limits, false);
+            let hits = state.hits(point, limits, Side::Both);
             let score = hits.score(&settings.spc);
             let distance = plausibility::distance(point.x, state.window(), &settings.plausibility);
             compared |= distance.is_some();
@@ -651,7 +655,7 @@ impl History {
             let point = stream.style.place(distance, Quantity::Number, &settings.spc);
             if point.z.is_some() {
                 let limits = &self.limits[1];
-                let hits = stream.style.hits(&point, limits, true);
+                let hits = stream.style.hits(&point, limits, Side::Above);
                 let ratio = settings.spc.style_likelihood_ratio;
                 let source = RatioSource::of(ratio, spc::STYLE_LIKELIHOOD_RATIO, RatioSource::Default);
                 let absent = Signal::absent(spc::STYLE_SIGNAL, Question::Degraded, Tier::One, (ratio, source));

@@ -343,6 +343,17 @@ fn unit_of(values: &[f64], share: f64) -> f64 {
     if unit.is_normal() && unit > 0.0 { unit } else { 1.0 }
 }
 
+/// Which deviations from the mean count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Both.
+    Both,
+    /// Values above it.
+    Above,
+    /// Values below it.
+    Below,
+}
+
 /// One control chart.
 #[derive(Clone, Debug, Default)]
 pub struct ControlChart {
@@ -369,8 +380,8 @@ impl ControlChart {
         Point { value, x, scale, mean, sigma, z: (speaks && z.is_finite()).then_some(z), provisional }
     }
 
-    /// The rules that a point breaks. With `above_only`, what lies below the mean lies on it.
-    pub fn hits(&self, point: &Point, limits: &Limits, above_only: bool) -> Hits {
+    /// The rules that a point breaks on a side; what lies on the other side counts as lying on the mean.
+    pub fn hits(&self, point: &Point, limits: &Limits, side: Side) -> Hits {
         let Some(z) = point.z else { return Hits::default() };
         let mut points = [0.0; RULE_POINTS_MAX];
         let mut first = RULE_POINTS_MAX - 1;
@@ -380,8 +391,10 @@ impl ControlChart {
             first -= 1;
             points[first] = (earlier - point.mean) / point.sigma;
         }
-        if above_only {
-            points.iter_mut().for_each(|z| *z = z.max(0.0));
+        match side {
+            Side::Both => {}
+            Side::Above => points.iter_mut().for_each(|z| *z = z.max(0.0)),
+            Side::Below => points.iter_mut().for_each(|z| *z = z.min(0.0)),
         }
         rules(&points[first..], limits)
     }
@@ -565,7 +578,7 @@ mod tests {
         fn any_values_can_be_charted(values in prop::collection::vec(prop::num::f64::NORMAL | prop::num::f64::ZERO, 0..60)) {
             let chart = charted(&values);
             let point = chart.place(1.0, Quantity::Magnitude, &Settings::default());
-            let hits = chart.hits(&point, &Limits::new(3, &Settings::default()), false);
+            let hits = chart.hits(&point, &Limits::new(3, &Settings::default()), Side::Both);
             prop_assert!((0.0..=1.0).contains(&hits.score(&Settings::default())));
         }
     }

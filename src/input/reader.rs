@@ -286,14 +286,8 @@ mod tests {
         let units = read_all(&mut reader);
         let texts: Vec<&str> = units.iter().map(|unit| unit.3.as_str()).collect();
         assert_eq!(texts, ["{\"a\":1}", "{\"b\":2}", "{\"c\":3}"]);
-        let expected = Totals {
-            files: 3,
-            unreadable_sources: 0,
-            bytes: 24,
-            lines: 4,
-            blank_lines: 1,
-            bytes_on_disk: on_disk,
-        };
+        let expected =
+            Totals { files: 3, unreadable_sources: 0, bytes: 24, lines: 4, blank_lines: 1, bytes_on_disk: on_disk };
         assert_eq!(reader.totals(), &expected);
         assert!(reader.next_batch().is_none());
     }

@@ -8,7 +8,12 @@ use std::{borrow::Cow, collections::HashMap};
 
 use crate::{
     config::{GroupBy, Settings},
-    engines::{Assessment, Engine, Row, View, language::compression, runtime::{fingerprint, token_rate}, tools::{self, Profile}},
+    engines::{
+        Assessment, Engine, Row, View,
+        language::compression,
+        runtime::{fingerprint, token_rate},
+        tools::{self, Profile},
+    },
     input::{Batch, Content, Cut, Place, Unit},
     record::{
         Kind, Record,
@@ -158,7 +163,9 @@ fn row(record: &Record<'_>, stream: &str) -> Row {
     };
     if record.kind == Kind::Llm {
         row.latency_ms = record.latency_ms;
-        row.response_tokens = record.response_tokens.map(|tokens| tokens as f64);
+        // Some providers write 0 for what they did not count.
+        let is_counted = |tokens: &u64| *tokens > 0 || record.response.as_deref().is_none_or(str::is_empty);
+        row.response_tokens = record.response_tokens.filter(is_counted).map(|tokens| tokens as f64);
     }
     row
 }

@@ -69,11 +69,7 @@ impl Filter {
     ///
     /// # Errors
     /// When a setting cannot be understood, or the input cannot be read twice.
-    pub fn new(
-        settings: &InputSettings,
-        is_repeatable: bool,
-        open: impl FnOnce() -> Result<Reader>,
-    ) -> Result<Filter> {
+    pub fn new(settings: &InputSettings, is_repeatable: bool, open: impl FnOnce() -> Result<Reader>) -> Result<Filter> {
         let time = |name, text: &str| match text {
             "" => Ok(None),
             text => parse_time(text).map(Some).context(name),

@@ -44,7 +44,12 @@ pub struct Opinion<'a> {
 
 impl<'a> Opinion<'a> {
     /// Judges one call by what was computed of it alone and what history said.
-    pub fn new(place: Place, mut call: Box<Call<'a>>, mut observation: Observation, settings: &Settings) -> Opinion<'a> {
+    pub fn new(
+        place: Place,
+        mut call: Box<Call<'a>>,
+        mut observation: Observation,
+        settings: &Settings,
+    ) -> Opinion<'a> {
         let mut policies = settings.policies(&call.stream);
         let fabricated = &mut policies[Question::Fabricated as usize];
         // Feedback moves these three, so history knows better than the settings.
@@ -143,6 +148,7 @@ impl<'a> Opinion<'a> {
             from: shift.from,
             to: shift.to,
             unit,
+            began: shift.began_ms.and_then(rfc3339),
             source: identity.source.to_owned(),
             line: identity.line,
             record: identity.own_id(),

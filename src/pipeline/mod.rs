@@ -25,7 +25,10 @@ use rayon::prelude::*;
 
 use crate::{
     config::Settings,
-    engines::{BaselineEngine, Engine, tools::{Profile, ToolProfile}},
+    engines::{
+        BaselineEngine, Engine,
+        tools::{Profile, ToolProfile},
+    },
     history::{History, Observation},
     input::{Batch, Reader},
     record::reader::RecordReader,
@@ -229,8 +232,13 @@ impl Auditor {
         mut commit: impl FnMut(P, &Progress) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let engines: Vec<&dyn Engine> = self.engines.iter().map(AsRef::as_ref).collect();
-        let analyst =
-            Analyst { settings: &self.settings, reader: &self.reader, engines: &engines, profiles: &self.profiles, filter };
+        let analyst = Analyst {
+            settings: &self.settings,
+            reader: &self.reader,
+            engines: &engines,
+            profiles: &self.profiles,
+            filter,
+        };
         let mut progress = Progress::default();
         let mut round = read_round(input);
         while !round.is_empty() {

@@ -35,11 +35,9 @@ pub fn latency(input: &Value, settings: &latency::Settings) -> Result<Value> {
     }
     let input: Input = read(input)?;
     let settings = match input.thresholds {
-        Some(cuts) => latency::Settings {
-            warn_deviation: cuts.warn_ratio,
-            error_deviation: cuts.error_ratio,
-            ..settings.clone()
-        },
+        Some(cuts) => {
+            latency::Settings { warn_deviation: cuts.warn_ratio, error_deviation: cuts.error_ratio, ..settings.clone() }
+        }
         None => settings.clone(),
     };
     let row = Row { latency_ms: input.call.latency_ms, ..Row::default() };

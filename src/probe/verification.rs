@@ -17,7 +17,7 @@ use crate::{
         latency::{self, Pace},
         plausibility::{self, Window},
         shift::When,
-        spc::{ControlChart, Hits, Limits, Quantity, Scale},
+        spc::{ControlChart, Hits, Limits, Quantity, Scale, Side},
     },
     record::{Feedback, Kind, Record, json::Json},
     stats::{
@@ -271,7 +271,7 @@ fn spc(input: &Value, settings: &Settings) -> Result<Value> {
         chart.learn(&point, plausibility::VALUES_MAX, When::default(), spc, shifts);
     }
     let point = chart.place(input.current, Quantity::Magnitude, spc);
-    let hits = chart.hits(&point, &Limits::new(1, spc), false);
+    let hits = chart.hits(&point, &Limits::new(1, spc), Side::Both);
     let sigma = point.z.unwrap_or_default().abs();
     let anomaly = |rule: &str| json!({"rule": rule, "field": Chart::Latency.name(&|_| String::new()), "sigma": sigma});
     let anomalies: Vec<Value> = broken(&hits).into_iter().map(anomaly).collect();

@@ -26,7 +26,10 @@ pub fn explain(verdict: &Verdict, signals: &[Signal]) -> String {
     let Some(answer) = deciding(verdict) else {
         return String::new();
     };
-    let fired = strongest(signals, answer.question);
+    let fired = match verdict.decision {
+        Decision::Accept => strongest(signals, |_| true),
+        _ => strongest(signals, |question| question == answer.question),
+    };
     match verdict.decision {
         Decision::Block => format!("Blocked as {}: {}.", found(answer), clauses(&fired)),
         Decision::Flag => format!("Flagged as {}: {}.", found(answer), clauses(&fired)),
@@ -42,8 +45,8 @@ fn deciding(verdict: &Verdict) -> Option<&Answer> {
     assessed.reduce(|best, answer| if weight(answer) > weight(best) { answer } else { best })
 }
 
-fn strongest(signals: &[Signal], question: Question) -> Vec<&Signal> {
-    let mut fired: Vec<&Signal> = signals.iter().filter(|signal| signal.fired && signal.question == question).collect();
+fn strongest(signals: &[Signal], is_about: impl Fn(Question) -> bool) -> Vec<&Signal> {
+    let mut fired: Vec<&Signal> = signals.iter().filter(|signal| signal.fired && is_about(signal.question)).collect();
     let contribution = |signal: &Signal| signal.evidence().contribution();
     fired.sort_by(|a, b| b.proof.cmp(&a.proof).then(contribution(b).total_cmp(&contribution(a))));
     fired

@@ -190,6 +190,7 @@ pub fn event(line: u64) -> Event {
         from: 120.0,
         to: 480.0,
         unit: "ms",
+        began: None,
         source: "app.jsonl".to_owned(),
         line,
         record: format!("app.jsonl:{line}"),

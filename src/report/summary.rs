@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    aggregate::{EVENTS_MAX, Partial, QuestionCounts, PROBLEMS_LISTED_MAX, REJECTED_LISTED_MAX, STREAMS_MAX, StreamCounts},
+    aggregate::{
+        EVENTS_MAX, PROBLEMS_LISTED_MAX, Partial, QuestionCounts, REJECTED_LISTED_MAX, STREAMS_MAX, StreamCounts,
+    },
     timeline::{Decisions, TimelineSummary},
     verdict_record::{Questions, RejectedUnit, VerdictRecord},
 };
@@ -243,6 +245,8 @@ pub struct Event {
     pub to: f64,
     /// The unit of both.
     pub unit: &'static str,
+    /// When the new level began, in RFC 3339.
+    pub began: Option<String>,
     /// The source of the record on which it was seen.
     pub source: String,
     /// The line of that record.

@@ -28,6 +28,7 @@ pub const STREAMS_SHOWN_MAX: usize = 12;
 pub const ROWS_SHOWN_MAX: usize = 10;
 
 const NAME_CHARS_MAX: usize = 48;
+const STREAM_CHARS_MAX: usize = 20;
 const PLACE_CHARS_MAX: usize = 80;
 const REASON_CHARS_MAX: usize = 240;
 const BAR_CHARS_WIDE: usize = 20;
@@ -160,16 +161,16 @@ fn streams(report: &Report, page: &mut Page) {
     }
     page.heading("Models and tools (latency in ms)");
     let columns = [
-        Column::flexible("name"),
+        Column::text("name"),
         Column::number("calls"),
         Column::number("errors").wide(),
         Column::number("p50"),
         Column::number("p95").wide(),
         Column::number("p99"),
         Column::number("tokens/s").wide(),
-        Column::number("flagged").wide(),
-        Column::number("blocked"),
-        Column::flexible("health"),
+        Column::number("flag").wide(),
+        Column::number("block"),
+        Column::text("health").wide(),
     ];
     let row = |name: String, stream: &StreamSummary| {
         [
@@ -182,7 +183,7 @@ fn streams(report: &Report, page: &mut Page) {
             stream.tokens_per_second.map_or_else(dash, decimal),
             grouped(stream.verdicts.flag),
             grouped(stream.verdicts.block),
-            stream.health.as_ref().map_or_else(dash, |health| format!("{:.2} {}", health.score, label(health.label))),
+            stream.health.as_ref().map_or_else(dash, |health| label(health.label)),
         ]
     };
     let shown = report.streams.iter().take(STREAMS_SHOWN_MAX);
@@ -202,22 +203,15 @@ fn events(report: &Report, page: &mut Page) {
         return;
     }
     page.heading("Levels that have shifted");
-    let columns = [
-        Column::flexible("name"),
-        Column::flexible("chart"),
-        Column::flexible("from and to"),
-        Column::flexible("first seen at"),
-        Column::text("time").wide(),
-    ];
     let row = |event: &Event| {
-        [
-            stream_name(event.stream.as_deref()),
-            clip(&event.chart, NAME_CHARS_MAX).into_owned(),
-            format!("{} → {} {}", decimal(event.from), decimal(event.to), event.unit),
-            clip(&place(&event.source, event.line, None), PLACE_CHARS_MAX).into_owned(),
-            clip(event.timestamp.as_deref().unwrap_or("–"), NAME_CHARS_MAX).into_owned(),
-        ]
+        let chart = clip(&event.chart, NAME_CHARS_MAX);
+        let (from, to, unit) = (decimal(event.from), decimal(event.to), event.unit);
+        let place = place(&event.source, event.line, None);
+        let seen = clip(&place, PLACE_CHARS_MAX);
+        let since = event.began.as_deref().map_or_else(String::new, |time| format!(" since {}", minute(time)));
+        [stream_name(event.stream.as_deref()), format!("{chart} {from} → {to} {unit}{since}; noticed at {seen}")]
     };
+    let columns = [Column::text(""), Column::flexible("")];
     page.grid(&columns, report.events.iter().take(ROWS_SHOWN_MAX).map(row));
     page.more(report.events_total as usize, ROWS_SHOWN_MAX);
 }
@@ -227,12 +221,14 @@ fn timeline(report: &Report, page: &mut Page) {
     if timeline.buckets.is_empty() {
         return;
     }
-    page.heading(&format!("Over time (UTC, per {}, gaps left out)", width_name(timeline.bucket_ms)));
-    let chars_max = if page.width >= WIDE_FROM { BAR_CHARS_WIDE } else { BAR_CHARS_NARROW };
+    let width = width_name(timeline.bucket_ms);
+    page.heading(&format!("Over time (UTC, per {width})"));
+    let is_wide = page.width >= WIDE_FROM;
+    let (chars_max, legend) = if is_wide { (BAR_CHARS_WIDE, "█ flagged or blocked") } else { (BAR_CHARS_NARROW, "") };
     let most = timeline.buckets.iter().map(|bucket| bucket.decisions.total()).max().unwrap_or(1);
     let columns = [
         Column::text("from"),
-        Column::text(""),
+        Column::text(legend),
         Column::number("records"),
         Column::number("flagged").wide(),
         Column::number("blocked"),
@@ -297,17 +293,14 @@ fn worst(report: &Report, page: &mut Page) {
         return;
     }
     page.heading("Worst records");
-    let columns = [Column::text("verdict"), Column::flexible("where"), Column::flexible("why")];
-    page.grid(
-        &columns,
-        report.top.records.iter().map(|record| {
-            let place = record.place();
-            let id = if record.id == place { String::new() } else { format!(" {}", clip(&record.id, NAME_CHARS_MAX)) };
-            let place = clip(&place, PLACE_CHARS_MAX);
-            let why = clip(&record.explanation, REASON_CHARS_MAX).into_owned();
-            [decided(record.verdict), format!("{place}{id}"), why]
-        }),
-    );
+    let rows = report.top.records.iter().flat_map(|record| {
+        let place = record.place();
+        let id = if record.id == place { String::new() } else { format!("  {}", clip(&record.id, NAME_CHARS_MAX)) };
+        let place = clip(&place, PLACE_CHARS_MAX);
+        let why = clip(&record.explanation, REASON_CHARS_MAX).into_owned();
+        [[decided(record.verdict), format!("{place}{id}")], [String::new(), why]]
+    });
+    page.grid(&[Column::text(""), Column::flexible("")], rows);
 }
 
 fn rejected(report: &Report, page: &mut Page) {
@@ -316,7 +309,7 @@ fn rejected(report: &Report, page: &mut Page) {
         return;
     }
     page.heading("Units that are no records");
-    let columns = [Column::flexible("where"), Column::flexible("why")];
+    let columns = [Column::text("where"), Column::flexible("why")];
     page.grid(
         &columns,
         rejected.first.iter().take(ROWS_SHOWN_MAX).map(|unit| {
@@ -506,7 +499,7 @@ fn label(label: &str) -> String {
 }
 
 fn stream_name(name: Option<&str>) -> String {
-    clip(name.unwrap_or("(no name)"), NAME_CHARS_MAX).into_owned()
+    clip(name.unwrap_or("(no name)"), STREAM_CHARS_MAX).into_owned()
 }
 
 fn dash() -> String {
@@ -565,6 +558,11 @@ fn width_name(width_ms: i64) -> Cow<'static, str> {
     let names = ["minute", "10 minutes", "hour", "6 hours", "day", "7 days"];
     let known = WIDTHS_MS.iter().zip(names).find(|(width, _)| **width == width_ms);
     known.map_or_else(|| format!("{} days", width_ms / DAY_MS).into(), |(_, name)| name.into())
+}
+
+/// An RFC 3339 time to the minute.
+fn minute(time: &str) -> String {
+    time.get(.."2000-01-01T00:00".len()).unwrap_or(time).replace('T', " ")
 }
 
 /// The beginning of a bucket, as exactly as its width asks for.

@@ -498,8 +498,9 @@ mod tests {
 
     #[test]
     fn a_missing_id_is_replaced_by_the_place() {
-        let build =
-            |identity| VerdictRecord::new(identity, samples::judged(&samples::verdict_accepted(), &[]), |_| String::new());
+        let build = |identity| {
+            VerdictRecord::new(identity, samples::judged(&samples::verdict_accepted(), &[]), |_| String::new())
+        };
         let identity = Identity { source: "a.jsonl", line: 7, kind: "llm", ..Identity::default() };
         assert_eq!(build(identity).id, "a.jsonl:7");
         assert_eq!(build(Identity { item: Some(2), ..identity }).id, "a.jsonl:7:2");

@@ -59,13 +59,7 @@ fn of_decision(decision: Decision, styles: &Styles) -> anstyle::Style {
     }
 }
 
-fn waterfall(
-    record: &VerdictRecord,
-    question: Question,
-    answer: &QuestionAnswer,
-    styles: &Styles,
-    text: &mut String,
-) {
+fn waterfall(record: &VerdictRecord, question: Question, answer: &QuestionAnswer, styles: &Styles, text: &mut String) {
     let (heading, dim) = (styles.heading, styles.dim);
     text.push('\n');
     if answer.state == State::NotAssessed {

@@ -24,7 +24,9 @@ use serde_json::Value;
 
 use super::NO_RESPONSE;
 use crate::{
-    engines::{About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View},
+    engines::{
+        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+    },
     record::Kind,
     text::{Features, excerpt::shown},
 };

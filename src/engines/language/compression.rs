@@ -20,7 +20,9 @@ use serde::{Deserialize, Serialize};
 
 use super::NO_RESPONSE;
 use crate::{
-    engines::{About, Assessment, Baseline, BaselineEngine, Detail, Question, RatioSource, Row, Signal, Status, Tier, View},
+    engines::{
+        About, Assessment, Baseline, BaselineEngine, Detail, Question, RatioSource, Row, Signal, Status, Tier, View,
+    },
     record::Kind,
     text::{Family, Features},
 };

@@ -25,7 +25,9 @@ use serde::{Deserialize, Serialize};
 
 use super::NO_RESPONSE;
 use crate::{
-    engines::{About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View},
+    engines::{
+        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+    },
     record::Kind,
     text::{Family, Features, hash::hash_of, words::is_stopword},
 };

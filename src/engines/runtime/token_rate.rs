@@ -51,12 +51,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings {
-            warn_deficit: 0.3,
-            error_deficit: 0.6,
-            estimate_tokens: false,
-            likelihood_ratio: LIKELIHOOD_RATIO,
-        }
+        Settings { warn_deficit: 0.3, error_deficit: 0.6, estimate_tokens: false, likelihood_ratio: LIKELIHOOD_RATIO }
     }
 }
 
