@@ -494,8 +494,9 @@ fn decided(decision: Decision) -> String {
     }
 }
 
+/// The first word of a health label; it says enough in a table.
 fn label(label: &str) -> String {
-    label.replace('_', " ")
+    label.split('_').next().unwrap_or_default().to_owned()
 }
 
 fn stream_name(name: Option<&str>) -> String {
