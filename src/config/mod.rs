@@ -54,7 +54,7 @@ pub enum GroupBy {
 }
 
 /// All settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// Whose constants are the defaults: `llmverify`, or `seed` for the letter of the specification.
@@ -79,24 +79,6 @@ pub struct Settings {
     pub tools: BTreeMap<String, tools::profile::ToolProfile>,
     /// What makes an audit fail.
     pub gate: gate::Policy,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            compat: Compat::default(),
-            group_by: GroupBy::default(),
-            only: Vec::new(),
-            map: Mapping::default(),
-            input: InputSettings::default(),
-            engines: EngineSettings::default(),
-            history: history::Settings::default(),
-            questions: QuestionPolicies::default(),
-            streams: BTreeMap::new(),
-            tools: BTreeMap::new(),
-            gate: gate::Policy::default(),
-        }
-    }
 }
 
 impl Settings {

@@ -41,7 +41,7 @@ pub enum Outcome<'a> {
     /// A call to judge.
     Call(Box<Call<'a>>),
     /// A person's label, for the ordered stage.
-    Feedback(Row),
+    Feedback(Box<Row>),
     /// Left out by the window or the sample.
     Skipped,
     /// Not a record: why, and how many bytes into the unit.
@@ -113,7 +113,7 @@ impl Analyst<'_> {
         let stream = stream_name(&record, self.settings.group_by).into_owned();
         let mut row = row(&record, &stream);
         if record.kind == Kind::Feedback {
-            return Outcome::Feedback(row);
+            return Outcome::Feedback(Box::new(row));
         }
         let mut assessments = Vec::new();
         match record.kind {
