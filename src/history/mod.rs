@@ -584,6 +584,7 @@ impl History {
         observation: &mut Observation,
     ) {
         let (settings, stream) = (&self.settings, &mut self.streams[at]);
+        baseline::learn(&mut stream.baseline, row, &settings.baseline);
         let mut learn = |chart: Chart, state: &mut ControlChart, point: &Point, values: usize| {
             if let Some(since) = state.learn(point, values, when, &settings.spc, &settings.shift) {
                 observation.shifts.push(shift_event(row.stream, chart, when, point, since.began, since.mean()));
