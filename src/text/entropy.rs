@@ -47,24 +47,33 @@ impl Histogram {
 
     /// The sums over all characters, the ASCII ones of `bytes` included. Ranges instead of tests: a branch per character costs more than a short text.
     pub fn summary(&self, bytes: &[u8]) -> Summary {
-        let mut counts = [0u64; 256];
+        let mut counts = [0u32; 256];
         for byte in bytes {
             counts[usize::from(*byte)] += 1;
         }
         let ascii = &counts[..128];
         let sum = |ranges: &[RangeInclusive<u8>]| -> u64 {
-            ranges.iter().map(|r| ascii[usize::from(*r.start())..=usize::from(*r.end())].iter().sum::<u64>()).sum()
+            ranges
+                .iter()
+                .map(|r| {
+                    ascii[usize::from(*r.start())..=usize::from(*r.end())]
+                        .iter()
+                        .map(|count| u64::from(*count))
+                        .sum::<u64>()
+                })
+                .sum()
         };
         let mut summary = Summary {
             total: sum(&[0..=127]),
             alphanumerics: sum(&[b'0'..=b'9', b'A'..=b'Z', b'a'..=b'z']),
             punctuation: sum(&[b'!'..=b'/', b':'..=b'@', b'['..=b'`', b'{'..=b'~']),
-            questions: ascii[usize::from(b'?')],
-            tabs: ascii[usize::from(b'\t')],
+            questions: ascii[usize::from(b'?')].into(),
+            tabs: ascii[usize::from(b'\t')].into(),
             entropy_bits: 0.0,
         };
         let known = TIMES_LOG2.as_slice();
-        let mut weighted: f64 = ascii.iter().map(|count| times_log2(known, *count)).sum();
+        let occurring = ascii.iter().filter(|count| **count > 0);
+        let mut weighted: f64 = occurring.map(|count| times_log2(known, u64::from(*count))).sum();
         for (character, count) in self.others.iter().filter_map(|slot| Some((char::from_u32(slot.0)?, slot.1))) {
             summary.total += count;
             weighted += times_log2(known, count);

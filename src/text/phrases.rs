@@ -301,10 +301,19 @@ impl Finder {
     }
 
     fn look_up(&mut self, bytes: &[u8], start: usize, end: usize, hash: u64) {
-        let Some(head) = self.table.head(hash) else { return };
-        if head.goes_on & next_initial(bytes, end) == 0 {
-            return;
+        let next = Initials::of(&bytes[end..]);
+        let (index, bit) = filter_bit(hash ^ next.bits());
+        let (alone_index, alone_bit) = filter_bit(hash);
+        let may_go_on = next == Initials::ANY || self.table.pairs[index] & bit != 0;
+        if may_go_on || self.table.alone[alone_index] & alone_bit != 0 {
+            self.compare(bytes, start, end, hash, next);
         }
+    }
+
+    /// Compares what stands there with the phrases that begin with this word.
+    #[inline(never)]
+    fn compare(&mut self, bytes: &[u8], start: usize, end: usize, hash: u64, next: Initials) {
+        let Some(head) = self.table.head(hash) else { return };
         let mut open = false;
         for index in usize::from(head.start)..usize::from(head.end) {
             let phrase = &self.table.phrases[index];
@@ -312,11 +321,18 @@ impl Finder {
             if self.seen[word] & bit != 0 {
                 continue;
             }
+            if !phrase.next.may_be(next) {
+                open = true;
+                continue;
+            }
             let Some(end) = end_of(phrase.rest.as_bytes(), bytes, end) else {
                 open = true;
                 continue;
             };
             self.hits.families |= phrase.family.bit();
+            if self.hits.places.is_empty() {
+                self.hits.places.reserve(PLACES_USUAL);
+            }
             self.hits.places.push(Place { family: phrase.family, start, end });
             if phrase.family.keeps_places() && self.hits.places(phrase.family).count() < SIDE_PLACES_MAX {
                 open = true;
@@ -331,14 +347,18 @@ impl Finder {
     }
 }
 
+/// Places for which there is room from the first one on.
+const PLACES_USUAL: usize = 16;
 /// Bits for phrases already seen; a test checks that there are enough.
 const SEEN_WORDS: usize = 8;
-/// 64-bit words of the filter.
+/// 64-bit words of the filters.
 const FILTER_WORDS: usize = 128;
 
 /// A phrase, cut behind its first word.
 struct Phrase {
     rest: &'static str,
+    /// How the rest begins.
+    next: Initials,
     family: Family,
 }
 
@@ -347,8 +367,6 @@ struct Phrase {
 struct Head {
     /// 0 when there is none.
     hash: u64,
-    /// What may follow the word, as bits of [`next_initial`].
-    goes_on: u32,
     /// Into [`Table::phrases`].
     start: u16,
     end: u16,
@@ -359,6 +377,10 @@ struct Head {
 struct Table {
     /// One bit per hash of a first word, folded: most words of a text do not pass.
     filter: [u64; FILTER_WORDS],
+    /// As the filter, of the words with a phrase whose [`Initials`] are not known: it is one word, for example.
+    alone: [u64; FILTER_WORDS],
+    /// One bit per first word and [`Initials`] of the next: most first words are function words.
+    pairs: [u64; FILTER_WORDS],
     /// Open addressing by hash.
     heads: Vec<Head>,
     phrases: Vec<Phrase>,
@@ -386,12 +408,19 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         phrase.split_at(word.len())
     };
     let all = PHRASES.iter().flat_map(|(family, list)| list.iter().map(|phrase| (*family, cut(phrase))));
-    let mut all: Vec<(u64, Phrase)> =
-        all.map(|(family, (head, rest))| (hash_of(head), Phrase { rest, family })).collect();
+    let mut all: Vec<(u64, Phrase)> = all
+        .map(|(family, (head, rest))| (hash_of(head), Phrase { rest, next: Initials::of_rest(rest), family }))
+        .collect();
     all.sort_by_key(|(head, _)| *head);
 
     let heads = vec![Head::default(); (all.len() * 4).next_power_of_two()];
-    let mut table = Table { filter: [0; FILTER_WORDS], heads, phrases: Vec::new() };
+    let mut table = Table {
+        filter: [0; FILTER_WORDS],
+        alone: [0; FILTER_WORDS],
+        pairs: [0; FILTER_WORDS],
+        heads,
+        phrases: Vec::new(),
+    };
     for (index, (hash, phrase)) in all.into_iter().enumerate() {
         let (word, bit) = filter_bit(hash);
         let slot = table.slot(hash);
@@ -400,9 +429,13 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         let start = if is_new { index as u16 } else { head.start };
         let shares_bit = head.shares_bit || (is_new && table.filter[word] & bit != 0);
         table.filter[word] |= bit;
-        let goes_on =
-            head.goes_on | if phrase.rest.is_empty() { u32::MAX } else { next_initial(phrase.rest.as_bytes(), 0) };
-        *head = Head { hash, goes_on, start, end: index as u16 + 1, shares_bit };
+        if phrase.next == Initials::ANY {
+            table.alone[word] |= bit;
+        } else {
+            let (word, bit) = filter_bit(hash ^ phrase.next.bits());
+            table.pairs[word] |= bit;
+        }
+        *head = Head { hash, start, end: index as u16 + 1, shares_bit };
         table.phrases.push(phrase);
     }
     table
@@ -413,18 +446,73 @@ fn filter_bit(hash: u64) -> (usize, u64) {
     ((bits / 64) as usize, 1 << (bits % 64))
 }
 
-/// A bit for what stands behind a word: the initial of the next word, or something else.
-fn next_initial(bytes: &[u8], at: usize) -> u32 {
-    match bytes.get(at..).unwrap_or_default() {
-        [b' ', next, ..] if next.is_ascii_alphabetic() => 1 << ((next | 0x20) - b'a'),
-        [blank, ..] if blank.is_ascii_whitespace() && *blank != b' ' => u32::MAX,
-        [b' ', b' ', ..] => u32::MAX,
-        _ => 1 << 31,
+/// The first two letters or digits of the word behind a blank, in any case; of a word of one letter, that and a blank.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Initials(u16);
+
+impl Initials {
+    /// No more is known than that a blank may follow, or anything in the case of a phrase.
+    const ANY: Initials = Initials(u16::MAX);
+
+    /// No white space stands behind the word.
+    const NONE: Initials = Initials(u16::MAX - 1);
+
+    /// The initials in the text behind a word.
+    #[inline]
+    fn of(rest: &[u8]) -> Initials {
+        match rest {
+            [b' ', first, second, ..] if !first.is_ascii_whitespace() => {
+                let second = if second.is_ascii_whitespace() { b' ' } else { *second };
+                Initials(u16::from(first & INITIAL_MASK) << 5 | u16::from(second & INITIAL_MASK))
+            }
+            [blank, ..] if blank.is_ascii_whitespace() => Initials::ANY,
+            _ => Initials::NONE,
+        }
+    }
+
+    /// Those of a phrase, which are known when no other text can match.
+    fn of_rest(rest: &str) -> Initials {
+        match rest.as_bytes() {
+            [b' ', first, second, ..]
+                if first.is_ascii_alphanumeric() && (second.is_ascii_alphanumeric() || *second == b' ') =>
+            {
+                Initials::of(rest.as_bytes())
+            }
+            _ => Initials::ANY,
+        }
+    }
+
+    /// Whether a phrase that goes on with these may stand where the text goes on with `next`.
+    fn may_be(self, next: Initials) -> bool {
+        self == next || self == Initials::ANY || next == Initials::ANY
+    }
+
+    /// What makes other bits of a filter of them, when they belong to a first word.
+    fn bits(self) -> u64 {
+        u64::from(self.0) << 54
     }
 }
 
+/// The bits of a byte that are compared: those that do not tell the case of a letter.
+const INITIAL_MASK: u8 = 0x1F;
+
 /// Where the rest of a phrase ends that begins at `at`, if it stands there.
-fn end_of(rest: &[u8], bytes: &[u8], mut at: usize) -> Option<usize> {
+fn end_of(rest: &[u8], bytes: &[u8], at: usize) -> Option<usize> {
+    let behind = &bytes[at..];
+    let same = rest.iter().zip(behind).take_while(|(expected, byte)| byte.eq_ignore_ascii_case(expected)).count();
+    let end = if same == rest.len() {
+        at + same
+    } else if behind.get(same).is_some_and(|byte| byte.is_ascii_whitespace() || !byte.is_ascii()) {
+        end_of_variant(rest, bytes, at)?
+    } else {
+        return None;
+    };
+    let ends_in_word = rest.last().is_some_and(u8::is_ascii_alphanumeric);
+    (!ends_in_word || !goes_on(&bytes[end..])).then_some(end)
+}
+
+/// As [`end_of`], with any white space for a blank, and with curly apostrophes; whatever follows.
+fn end_of_variant(rest: &[u8], bytes: &[u8], mut at: usize) -> Option<usize> {
     for expected in rest {
         let behind = &bytes[at..];
         at += match expected {
@@ -436,8 +524,7 @@ fn end_of(rest: &[u8], bytes: &[u8], mut at: usize) -> Option<usize> {
             return None;
         }
     }
-    let ends_in_word = rest.last().is_some_and(u8::is_ascii_alphanumeric);
-    (!ends_in_word || !goes_on(&bytes[at..])).then_some(at)
+    Some(at)
 }
 
 /// The most white space that may stand between two words of a phrase.

@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 
 use super::{
     entropy::{Histogram, Summary},
-    hash::{Run, end_of_run, hash_and_letters, hash_of, run_at},
+    hash::{Run, WordSet, end_of_run, hash_of, run_at, word_at},
     phrases::{Finder, Hits},
 };
 
@@ -23,6 +23,8 @@ use super::{
 pub const DISTINCT_WORDS_MAX: usize = 65_536;
 /// Distinct entities of one text that are kept.
 pub const ENTITIES_MAX: usize = 4_096;
+/// Entities for which there is room from the first one on.
+const ENTITIES_USUAL: usize = 16;
 
 /// What one pass over a text finds.
 #[derive(Clone, Debug, Default)]
@@ -67,12 +69,12 @@ impl Words {
         let mut scan = Scan::new(text);
         let mut start = 0;
         while start < bytes.len() {
-            if is_space(bytes[start]) {
+            if bytes[start] <= b' ' && is_space(bytes[start]) {
                 start += 1;
                 continue;
             }
             let mut run = run_at(bytes, start);
-            if bytes.get(run.end).is_some_and(|byte| !is_space(*byte)) {
+            if bytes.get(run.end).is_some_and(|byte| *byte != b' ' && !is_space(*byte)) {
                 run = with_controls(bytes, start, run);
             }
             scan.word(start, run);
@@ -89,8 +91,7 @@ fn with_controls(bytes: &[u8], start: usize, run: Run) -> Run {
     while bytes.get(end).is_some_and(|byte| !is_space(*byte)) {
         end = end_of_run(bytes, end + 1);
     }
-    let (hash, letters) = hash_and_letters(bytes, start, end - start);
-    Run { end, hash, letters }
+    Run::between(bytes, start, end)
 }
 
 fn is_space(byte: u8) -> bool {
@@ -186,29 +187,23 @@ impl<'t> Scan<'t> {
 
     /// A run without ASCII white space. Words of letters, and those with one mark behind, are most of a prose.
     #[inline]
-    fn word(&mut self, start: usize, Run { end, hash, letters }: Run) {
-        let capital = self.bytes[start].is_ascii_uppercase();
-        if letters {
-            self.part(start, end, hash, capital, true);
-            return self.plain_end();
+    fn word(&mut self, start: usize, Run { end, word, but_last }: Run) {
+        let (mut core_end, mut last) = (end, CORE);
+        if !word.letters {
+            (core_end, last) = (end - 1, CLASS[usize::from(self.bytes[end - 1])]);
+            if core_end == start || !but_last.letters || last & (OTHER | CORE) != 0 {
+                return self.marked_word(start, end);
+            }
         }
-        let class = CLASS[usize::from(self.bytes[end - 1])];
-        if end - start == 1 || class & (OTHER | CORE) != 0 {
-            return self.marked_word(start, end);
-        }
-        let (hash, letters) = hash_and_letters(self.bytes, start, end - 1 - start);
-        if !letters {
-            return self.marked_word(start, end);
-        }
-        self.part(start, end - 1, hash, capital, true);
-        if class & STOP == 0 {
+        self.part(start, core_end, but_last.hash, self.bytes[start].is_ascii_uppercase(), true);
+        if last & STOP == 0 {
             return self.plain_end();
         }
         self.found.words += 1;
         self.found.pieces += u64::from(!self.piece);
         self.piece = false;
-        let is_long = end - 1 - start > ABBREVIATION_BYTES_MAX;
-        self.ending = if is_long { Ending::Stop } else { ending_of(&self.text[start..end]) };
+        let may_be_short = end - start == 2 || ABBREVIATIONS.contains(but_last.hash);
+        self.ending = if may_be_short { ending_of(&self.text[start..end]) } else { Ending::Stop };
         self.close_sentence();
     }
 
@@ -245,8 +240,8 @@ impl<'t> Scan<'t> {
         if class & APOSTROPHE != 0 {
             return self.possessive_part(start, end);
         }
-        let (hash, letters) = hash_and_letters(self.bytes, start, end - start);
-        self.part(start, end, hash, self.bytes[start].is_ascii_uppercase(), letters);
+        let word = word_at(self.bytes, start, end - start);
+        self.other_part(start, end, word.hash, self.bytes[start].is_ascii_uppercase(), word.letters);
     }
 
     /// The name before a possessive 's counts as the name; phrases such as "that's why" see the whole.
@@ -256,22 +251,28 @@ impl<'t> Scan<'t> {
         let name = core.strip_suffix("'s").or_else(|| core.strip_suffix("\u{2019}s")).filter(|name| !name.is_empty());
         let letters = |name: &str| name.chars().all(char::is_alphabetic);
         let capital = core.starts_with(char::is_uppercase);
-        let Some(name) = name else { return self.part(start, end, hash, capital, letters(core)) };
+        let Some(name) = name else { return self.other_part(start, end, hash, capital, letters(core)) };
         self.phrases.offer(self.bytes, start, end, hash);
-        self.part(start, start + name.len(), hash_of(name), capital, letters(name));
+        self.other_part(start, start + name.len(), hash_of(name), capital, letters(name));
+    }
+
+    /// As [`Scan::part`], off the fast path.
+    #[inline(never)]
+    fn other_part(&mut self, start: usize, end: usize, hash: u64, capital: bool, letters: bool) {
+        self.part(start, end, hash, capital, letters);
     }
 
     /// A word without what stands around it: what the vocabulary, the phrases and the entities are made of.
-    #[inline]
+    #[inline(always)]
     fn part(&mut self, start: usize, end: usize, hash: u64, capital: bool, letters: bool) {
         if self.ending == Ending::Perhaps {
             self.after_abbreviation(capital);
         }
         self.open = true;
-        let slot = self.found.vocabulary.add(hash);
+        self.found.vocabulary.add(hash);
         self.phrases.offer(self.bytes, start, end, hash);
         if capital && letters && self.ending == Ending::Inside {
-            self.entity(start, end, hash, slot);
+            self.entity(start, end, hash);
         }
     }
 
@@ -285,15 +286,13 @@ impl<'t> Scan<'t> {
         }
     }
 
-    fn entity(&mut self, start: usize, end: usize, hash: u64, slot: Option<usize>) {
+    fn entity(&mut self, start: usize, end: usize, hash: u64) {
         let room = self.found.entities.len() < ENTITIES_MAX;
         let long = self.text[start..end].chars().nth(1).is_some();
-        if let Some(slot) = slot
-            && long
-            && room
-            && !is_stopword(hash)
-            && self.found.vocabulary.mark(slot)
-        {
+        if long && room && !is_stopword(hash) && self.found.vocabulary.mark(hash) {
+            if self.found.entities.is_empty() {
+                self.found.entities.reserve(ENTITIES_USUAL);
+            }
             self.found.entities.push(Entity { hash, start, end });
         }
     }
@@ -409,7 +408,7 @@ fn ending_of(word: &str) -> Ending {
         _ => return Ending::Inside,
     }
     let core = word.trim_matches(|character: char| !character.is_alphanumeric());
-    if core.len() > ABBREVIATION_BYTES_MAX {
+    if core.len() > 1 && !ABBREVIATIONS.contains(hash_of(core)) {
         return Ending::Stop;
     }
     let is = |list: &[&str]| list.iter().any(|entry| core.eq_ignore_ascii_case(entry));
@@ -423,8 +422,9 @@ fn ending_of(word: &str) -> Ending {
     }
 }
 
-/// Length of the longest abbreviation below.
-const ABBREVIATION_BYTES_MAX: usize = 6;
+/// All abbreviations below, in any case.
+static ABBREVIATIONS: LazyLock<WordSet> =
+    LazyLock::new(|| WordSet::of([&TITLES[..], &LEADING, &CLOSING].into_iter().flatten().copied()));
 /// Titles, which stand before a name; as written, for "ms." is also milliseconds.
 const TITLES: [&str; 14] =
     ["Dr", "Mr", "Mrs", "Ms", "Prof", "St", "Gen", "Sen", "Rep", "Rev", "Hon", "Capt", "Sgt", "Gov"];
@@ -439,22 +439,35 @@ const CLOSING: [&str; 18] = [
 /// The distinct words of a text, by hash, with their counts: an open-addressing table.
 #[derive(Clone, Debug, Default)]
 pub struct Vocabulary {
-    /// Hash (0 when free; at least half of the slots are), and how often it occurs, times two, plus one when marked.
-    slots: Vec<[u64; 2]>,
-    distinct: usize,
+    /// 0 when free; else the upper [`HASH_BITS`] of the hash, how often the word occurs, and one bit for a mark. At
+    /// least a third of the slots are free.
+    slots: Vec<u64>,
+    /// Words for which there is room in them.
+    room: usize,
     total: u64,
+    top_count: u64,
 }
+
+/// Bits by which the words of one text are told apart.
+const HASH_BITS: u32 = 40;
+/// The other bits of a slot, mark and count.
+const COUNT_MASK: u64 = (1 << (64 - HASH_BITS)) - 1;
+const MARK: u64 = 1;
+/// One occurrence, behind the mark.
+const ONCE: u64 = 2;
+/// Occurrences of one word that are counted: texts with more are beyond 16 MB.
+const COUNT_MAX: u64 = COUNT_MASK / ONCE;
 
 impl Vocabulary {
     /// A table with room for the words of a text of `bytes`, as far as can be guessed.
     fn for_bytes(bytes: usize) -> Vocabulary {
         let slots = (bytes / 6).clamp(16, 4_096).next_power_of_two();
-        Vocabulary { slots: vec![[0; 2]; slots], distinct: 0, total: 0 }
+        Vocabulary { slots: vec![0; slots], room: Vocabulary::words_for(slots), ..Vocabulary::default() }
     }
 
     /// Different words.
     pub fn distinct(&self) -> usize {
-        self.distinct
+        Vocabulary::words_for(self.slots.len()) - self.room
     }
 
     /// Words counted, those beyond the limit included.
@@ -464,84 +477,103 @@ impl Vocabulary {
 
     /// Whether the word with this hash occurs; see [`super::hash::hash_of`].
     pub fn contains(&self, hash: u64) -> bool {
-        !self.slots.is_empty() && self.slots[self.slot(hash)][0] == hash
+        !self.slots.is_empty() && self.slots[self.slot(hash)] != 0
     }
 
-    /// The number of times that the most frequent word other than a stopword occurs.
+    /// The number of times that the most frequent word other than a stopword occurs, up to 8 million.
     pub fn top_count(&self) -> u64 {
-        let mut top = 0;
-        for [hash, count] in &self.slots {
-            if count / 2 > top && !is_stopword(*hash) {
-                top = count / 2;
-            }
-        }
-        top
+        self.top_count
     }
 
-    /// Counts one word; its slot, unless the table is full.
-    #[inline]
-    fn add(&mut self, hash: u64) -> Option<usize> {
+    /// Counts one word.
+    #[inline(always)]
+    fn add(&mut self, hash: u64) {
         self.total += 1;
-        let slot = self.slot(hash);
-        let entry = &mut self.slots[slot];
-        if entry[0] == 0 {
-            return self.insert(hash, slot);
+        if self.room == 0 && !self.grow() && !self.contains(hash) {
+            return;
         }
-        entry[1] += 2;
-        Some(slot)
+        let mask = self.slots.len() - 1;
+        let mut index = (hash >> 40) as usize & mask;
+        let mut slot = self.slots[index];
+        while slot ^ hash > COUNT_MASK {
+            if slot == 0 {
+                slot = hash & !COUNT_MASK;
+                self.room -= 1;
+                break;
+            }
+            index = (index + 1) & mask;
+            slot = self.slots[index];
+        }
+        let count = (slot & COUNT_MASK) / ONCE + 1;
+        if count < COUNT_MAX {
+            self.slots[index] = slot + ONCE;
+        }
+        if count > self.top_count {
+            self.rise(hash, count);
+        }
     }
 
-    fn insert(&mut self, hash: u64, slot: usize) -> Option<usize> {
-        if self.distinct >= DISTINCT_WORDS_MAX {
-            return None;
+    /// A word that occurs more often than all before it.
+    #[inline(never)]
+    fn rise(&mut self, hash: u64, count: u64) {
+        if !is_stopword(hash) {
+            self.top_count = count;
         }
-        self.slots[slot] = [hash, 2];
-        self.distinct += 1;
-        if self.distinct * 2 <= self.slots.len() {
-            return Some(slot);
-        }
-        self.grow();
-        Some(self.slot(hash))
     }
 
-    /// Marks a slot; whether it was not marked before.
-    fn mark(&mut self, slot: usize) -> bool {
-        let marked = self.slots[slot][1] & 1 == 1;
-        self.slots[slot][1] |= 1;
-        !marked
+    /// Marks a word; whether it is there and was not marked before.
+    fn mark(&mut self, hash: u64) -> bool {
+        let index = self.slot(hash);
+        let slot = self.slots[index];
+        if slot == 0 || slot & MARK != 0 {
+            return false;
+        }
+        self.slots[index] = slot | MARK;
+        true
     }
 
     /// The slot of `hash`, or the free one where it belongs.
     #[inline]
     fn slot(&self, hash: u64) -> usize {
         let mask = self.slots.len() - 1;
-        let mut slot = (hash >> 40) as usize & mask;
-        while self.slots[slot][0] != hash && self.slots[slot][0] != 0 {
-            slot = (slot + 1) & mask;
+        let mut index = (hash >> 40) as usize & mask;
+        loop {
+            let slot = self.slots[index];
+            if slot == 0 || slot ^ hash <= COUNT_MASK {
+                return index;
+            }
+            index = (index + 1) & mask;
         }
-        slot
     }
 
+    /// Makes room for further words; false when there are too many.
     #[cold]
-    fn grow(&mut self) {
-        let larger = vec![[0; 2]; self.slots.len() * 2];
-        for entry in std::mem::replace(&mut self.slots, larger).into_iter().filter(|entry| entry[0] != 0) {
-            let slot = self.slot(entry[0]);
-            self.slots[slot] = entry;
+    fn grow(&mut self) -> bool {
+        let distinct = self.distinct();
+        if distinct >= DISTINCT_WORDS_MAX {
+            return false;
         }
+        let larger = vec![0; self.slots.len() * 2];
+        for slot in std::mem::replace(&mut self.slots, larger).into_iter().filter(|slot| *slot != 0) {
+            let index = self.slot(slot);
+            self.slots[index] = slot;
+        }
+        self.room = Vocabulary::words_for(self.slots.len()) - distinct;
+        true
+    }
+
+    /// Words that a table of so many slots may hold.
+    fn words_for(slots: usize) -> usize {
+        (slots * 2 / 3).min(DISTINCT_WORDS_MAX)
     }
 }
 
 /// Whether the word with this hash is an English function word.
 pub fn is_stopword(hash: u64) -> bool {
-    STOPWORD_HASHES.binary_search(&hash).is_ok()
+    STOPWORD_SET.contains(hash)
 }
 
-static STOPWORD_HASHES: LazyLock<Vec<u64>> = LazyLock::new(|| {
-    let mut hashes: Vec<u64> = STOPWORDS.split_whitespace().map(hash_of).collect();
-    hashes.sort_unstable();
-    hashes
-});
+static STOPWORD_SET: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(STOPWORDS.split_whitespace()));
 
 /// English function words: articles, pronouns, prepositions, conjunctions, auxiliaries, and a few adverbs.
 const STOPWORDS: &str = "a about above after again against all also although am an and another any are as at be because \
