@@ -214,9 +214,8 @@ fn a_report_says_all_that_others_rely_on() {
         "streams",
         "events",
         "timeline",
-        "top_signals",
-        "top_findings",
-        "worst",
+        "health",
+        "top",
         "rejected",
         "problems",
         "limits_reached",
@@ -225,6 +224,7 @@ fn a_report_says_all_that_others_rely_on() {
     let report: Value = serde_json::from_str(&audit("json")).unwrap();
     assert_keys(&report, REPORT, "the report");
     assert_keys(&report["gate"], &["passed", "exit", "reasons"], "gate");
+    assert_keys(&report["top"], &["signals", "findings", "records"], "top");
     for stream in report["streams"].as_array().unwrap() {
         assert_keys(stream, &["name", "kind", "requests", "errors", "latency_ms", "health", "verdicts"], "a stream");
     }

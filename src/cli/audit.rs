@@ -11,6 +11,7 @@ use clap::ValueHint;
 
 use llmverify::{
     config::Settings,
+    input::Reader,
     pipeline::{Auditor, Sink},
     report::{
         Records, Report,
@@ -79,8 +80,8 @@ const WIDTH_DEFAULT: u16 = 100;
 /// Runs the audit.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let settings = args.settings()?;
-    let outputs = args.outputs()?;
     let mut reader = args.inputs.open(&settings)?;
+    let outputs = args.outputs(&reader)?;
     let filter = args.inputs.filter(&settings)?;
     let auditor = Auditor::new(settings)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
@@ -145,7 +146,7 @@ impl Args {
         Ok(layers.settings()?)
     }
 
-    fn outputs(&self) -> anyhow::Result<Vec<Output>> {
+    fn outputs(&self, reader: &Reader) -> anyhow::Result<Vec<Output>> {
         let mut outputs = Vec::new();
         if !self.quiet {
             let is_colored = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
@@ -156,7 +157,7 @@ impl Args {
             if self.out[..index].contains(path) {
                 bail!("--out {} is given twice", path.display());
             }
-            if self.inputs.contains(path) {
+            if reader.will_read(path) {
                 bail!("--out {} would overwrite an input", path.display());
             }
             let format = format_of(path)?.format(WIDTH_DEFAULT, Styles::plain());

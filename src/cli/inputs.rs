@@ -1,9 +1,6 @@
 //! The arguments that `audit` and `explain` share: what to read, with which settings.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum, ValueHint};
@@ -156,20 +153,19 @@ impl Inputs {
 
     /// Which records to audit.
     pub fn filter(&self, settings: &Settings) -> anyhow::Result<Filter> {
-        let is_repeatable = self.paths.iter().all(|path| path != "-");
+        // What is neither a file nor a folder (standard input, a named pipe) gives its bytes once.
+        let is_repeatable =
+            |path: &String| path != "-" && fs::metadata(path).map_or(true, |of| of.is_file() || of.is_dir());
+        let is_repeatable = self.paths.iter().all(is_repeatable);
         Filter::new(&settings.input, is_repeatable, || self.open(settings))
     }
 
     /// The threads to use.
     pub fn thread_count(&self) -> usize {
+        /// More threads than this only cost memory.
+        const THREADS_MAX: usize = 256;
         let all = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.threads.filter(|threads| *threads > 0).unwrap_or_else(all)
-    }
-
-    /// Whether `path` is one of the inputs, which no report may overwrite.
-    pub fn contains(&self, path: &Path) -> bool {
-        let Ok(path) = fs::canonicalize(path) else { return false };
-        self.paths.iter().any(|input| fs::canonicalize(input).is_ok_and(|input| input == path))
+        self.threads.filter(|threads| *threads > 0).unwrap_or_else(all).min(THREADS_MAX)
     }
 }
 

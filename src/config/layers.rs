@@ -93,6 +93,7 @@ impl Layers {
     /// When a value of the command line has the wrong type.
     pub fn settings(&self) -> Result<Settings, ConfigError> {
         let table = self.merged()?;
+        validate(&table)?;
         Value::Table(table).try_into::<Settings>().map_err(|error| ConfigError(format!("invalid setting: {error}")))
     }
 
@@ -133,6 +134,28 @@ impl Layers {
         merge(&mut table, &self.command_line);
         Ok(table)
     }
+}
+
+/// Refuses numbers that no constant can be, so that a typo cannot switch a gate off: anything that is not finite,
+/// probabilities outside of [0, 1], negative ratios.
+fn validate(table: &Table) -> Result<(), ConfigError> {
+    let mut fault = None;
+    flatten(table, &mut Vec::new(), &mut |path, value| {
+        let number = match value {
+            Value::Float(number) => *number,
+            Value::Integer(number) => *number as f64,
+            _ => return,
+        };
+        let key = path.last().map(String::as_str).unwrap_or_default();
+        let must = match key {
+            _ if !number.is_finite() => "be a finite number",
+            "prior" | "flag_from" | "block_from" | "alpha" if !(0.0..=1.0).contains(&number) => "lie between 0 and 1",
+            _ if key.ends_with("likelihood_ratio") && number < 0.0 => "not be negative",
+            _ => return,
+        };
+        fault.get_or_insert_with(|| ConfigError(format!("{} must {must}, not {number}", path.join("."))));
+    });
+    fault.map_or(Ok(()), Err)
 }
 
 fn to_table(settings: &Settings) -> Result<Table, ConfigError> {
@@ -238,6 +261,20 @@ mod tests {
         assert_eq!(origin("gate.fail_on"), Some(Origin::CommandLine));
         assert_eq!(origin("gate.min_records"), Some(Origin::File));
         assert_eq!(origin("questions.degraded.prior"), Some(Origin::Default));
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_meant_are_refused() {
+        for (text, key) in [
+            ("[questions.fabricated]\nprior = nan\n", "questions.fabricated.prior"),
+            ("[questions.degraded]\nflag_from = inf\n", "questions.degraded.flag_from"),
+            ("[streams.x.fabricated]\nblock_from = 1.5\n", "streams.x.fabricated.block_from"),
+            ("[engines.latency]\nlikelihood_ratio = -1\n", "engines.latency.likelihood_ratio"),
+            ("[history.baseline]\nalpha = -5.0\n", "history.baseline.alpha"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.starts_with(key), "{error}");
+        }
     }
 
     #[test]

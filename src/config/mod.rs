@@ -10,7 +10,7 @@
 pub mod layers;
 pub mod template;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, mem};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,7 +88,8 @@ impl Settings {
         if compat == Compat::Seed {
             settings.engines = EngineSettings::seed();
             settings.history = history::Settings::seed();
-            settings.questions.fabricated.needs_evidence = settings.history.needs_evidence;
+            // The policy has the say; `history_settings` hands it on.
+            settings.questions.fabricated.needs_evidence = mem::replace(&mut settings.history.needs_evidence, true);
         }
         settings
     }
@@ -108,6 +109,8 @@ impl Settings {
         history::Settings {
             fabricated: history::Cuts { prior: usual.prior, flag_from: usual.flag_from, block_from: usual.block_from },
             streams: self.streams.iter().map(|(name, stream)| (name.clone(), own(stream))).collect(),
+            needs_evidence: usual.needs_evidence,
+            fingerprint: self.engines.fingerprint.weights.clone(),
             ..self.history.clone()
         }
     }

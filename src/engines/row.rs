@@ -42,6 +42,9 @@ pub struct Row {
     pub is_tool: bool,
     /// Hash of the stream's key (model or tool, or the `--group-by` field).
     pub stream: u64,
+    /// Hash of the bare name of the model or tool, when it is not the stream's own: feedback is about it, however
+    /// streams are grouped.
+    pub subject: Option<u64>,
     /// Hash of the session id, if there is one.
     pub session: Option<u64>,
     /// When, in milliseconds since the epoch.

@@ -59,10 +59,12 @@ pub struct Settings {
     #[serde(skip)]
     pub streams: BTreeMap<String, Override>,
     /// Whether something must have fired before a record is blocked at tier 0 (seed 002's program: no).
+    #[serde(skip)]
     pub needs_evidence: bool,
     /// Rolling averages.
     pub baseline: baseline::Settings,
     /// Weights of the distance between fingerprints, which is charted.
+    #[serde(skip)]
     pub fingerprint: fingerprint::Weights,
     /// Control charts.
     pub spc: spc::Settings,
@@ -195,8 +197,6 @@ pub struct Observation {
     pub flag_from: f64,
     /// Threshold of `fabricated` from which it is blocked, after feedback.
     pub block_from: f64,
-    /// Whether the row is dated before the one before it in its stream.
-    pub time_ran_backwards: bool,
     /// Levels of the stream that have shifted with this row.
     pub shifts: Vec<Shift>,
 }
@@ -214,7 +214,6 @@ impl Observation {
             prior: cuts.prior,
             flag_from: cuts.flag_from,
             block_from: cuts.block_from,
-            time_ran_backwards: false,
             shifts: Vec::new(),
         }
     }
@@ -261,6 +260,8 @@ pub struct History {
     plausible_sigmas: Vec<f64>,
     index: HashMap<u64, usize>,
     streams: Vec<Stream>,
+    /// What feedback has changed, by tool.
+    learnt: HashMap<u64, Learnt>,
     sessions: Memory,
     arguments: Memory,
     charts_held: usize,
@@ -281,7 +282,6 @@ struct Reached {
 #[derive(Default)]
 struct Stream {
     baseline: Baseline,
-    learnt: Option<Learnt>,
     latency: ControlChart,
     /// Size of a tool's answers, or tokens per second of a model.
     output: ControlChart,
@@ -289,7 +289,6 @@ struct Stream {
     fields: Vec<FieldMemory>,
     results: u64,
     clock_is_fine: bool,
-    last_ms: Option<i64>,
 }
 
 /// What is remembered of one field of a tool's results.
@@ -328,6 +327,7 @@ impl History {
             plausible_sigmas,
             index: HashMap::new(),
             streams: Vec::new(),
+            learnt: HashMap::new(),
             sessions: Memory::new(
                 consistency.session_results,
                 consistency.sessions_max,
@@ -356,14 +356,14 @@ impl History {
             observation.assessments = assessments(&self.engines, row, &Baseline::default());
             return observation;
         };
+        let subject = key_of(row.subject.unwrap_or(row.stream), row.is_tool || row.feedback.is_some());
         if let Some(feedback) = row.feedback {
-            let learnt = self.streams[at].learnt.get_or_insert_with(|| Learnt::new(usual.prior));
-            learnt.learn(feedback.was_hallucination, &self.settings.adaptive);
+            self.learn_feedback(subject, feedback.was_hallucination, usual.prior);
         }
         let stream = &mut self.streams[at];
-        let cuts = stream.learnt.map_or(usual, |learnt| learnt.cuts(&usual, &self.settings.adaptive));
+        let learnt = self.learnt.get(&subject);
+        let cuts = learnt.map_or(usual, |learnt| learnt.cuts(&usual, &self.settings.adaptive));
         let mut observation = Observation::new(cuts);
-        observation.time_ran_backwards = ran_backwards(&mut stream.last_ms, row.timestamp_ms);
         if row.feedback.is_some() {
             return observation;
         }
@@ -379,8 +379,17 @@ impl History {
     /// Prior and thresholds of a stream as they stand now.
     pub fn cuts(&self, stream: u64, is_tool: bool) -> Cuts {
         let usual = self.usual_cuts(stream);
-        let known = self.index.get(&key_of(stream, is_tool)).and_then(|&at| self.streams[at].learnt);
+        let known = self.learnt.get(&key_of(stream, is_tool));
         known.map_or(usual, |learnt| learnt.cuts(&usual, &self.settings.adaptive))
+    }
+
+    fn learn_feedback(&mut self, subject: u64, was_hallucination: bool, prior: f64) {
+        if self.learnt.len() >= self.settings.streams_max && !self.learnt.contains_key(&subject) {
+            self.reached.streams += 1;
+            return;
+        }
+        let learnt = self.learnt.entry(subject).or_insert_with(|| Learnt::new(prior));
+        learnt.learn(was_hallucination, &self.settings.adaptive);
     }
 
     /// The rolling averages of a stream as they stand now; `None` when it is unknown.
@@ -715,13 +724,6 @@ fn assessments(engines: &[Box<dyn BaselineEngine>], row: &Row, baseline: &Baseli
     engines.iter().filter_map(|engine| Some((engine.about().name, engine.assess(row, baseline)?))).collect()
 }
 
-fn ran_backwards(last_ms: &mut Option<i64>, now_ms: Option<i64>) -> bool {
-    let Some(now_ms) = now_ms else { return false };
-    let backwards = last_ms.is_some_and(|last_ms| now_ms < last_ms);
-    *last_ms = Some(now_ms);
-    backwards
-}
-
 /// Changes `latency_anomaly` and `slow_tool` by what the stream has shown: its clock, and its usual pace. The pace
 /// counts when the call alone says nothing.
 fn judge_latency(
@@ -989,17 +991,6 @@ mod tests {
     }
 
     #[test]
-    fn time_that_runs_backwards_is_noticed_per_stream() {
-        let mut history = history(Settings::default());
-        let mut at = |stream, ms| history.observe(&Row { stream, timestamp_ms: ms, ..call(0) }).time_ran_backwards;
-        assert!(!at(1, Some(50)));
-        assert!(!at(2, Some(40)));
-        assert!(!at(1, None));
-        assert!(at(1, Some(49)));
-        assert!(!at(1, Some(49)));
-    }
-
-    #[test]
     fn limits_are_named_when_reached() {
         let mut history = history(Settings { streams_max: 1, charts_max: 0, ..Settings::default() });
         assert_eq!(history.observe(&call(0)).tier_reached, Tier::One);
@@ -1034,7 +1025,7 @@ mod tests {
         let mut history = after(10, Settings::default());
         history.observe(&Row { stream: TOOL, latency_ms: Some(1.0), ..Row::default() });
         assert_eq!(history.baseline(TOOL, false).unwrap().samples, 1);
-        assert_eq!(history.baseline(TOOL, true).unwrap().samples, 0);
+        assert_eq!(history.baseline(TOOL, true).unwrap().samples, 10);
     }
 
     proptest! {

@@ -69,6 +69,8 @@ pub struct Framer {
     blanks: usize,
     in_array: bool,
     unit: Begun,
+    /// Line and position on it of the unit before.
+    last: Option<(u64, u32)>,
     scanner: Scanner,
     doomed: Doomed,
     last_line_is_open: bool,
@@ -137,6 +139,7 @@ impl Framer {
             blanks: 0,
             in_array: false,
             unit: Begun::default(),
+            last: None,
             scanner: Scanner::new(),
             doomed: Doomed { brackets: Vec::new(), cut: Cut::Truncated(String::new()) },
             last_line_is_open: false,
@@ -439,7 +442,12 @@ impl Framer {
 
     fn push(&mut self, content: Content, units: &mut Vec<Unit>) {
         self.failure_reported |= matches!(content, Content::Rejected(Cut::Unreadable(_)));
-        units.push(Unit { line: self.unit.line, byte: self.unit.byte, content });
+        let item = match self.last {
+            Some((line, item)) if line == self.unit.line => Some(item.saturating_add(1)),
+            _ => None,
+        };
+        self.last = Some((self.unit.line, item.unwrap_or(0)));
+        units.push(Unit { line: self.unit.line, item, byte: self.unit.byte, content });
     }
 
     /// Counts the line break at hand.
@@ -575,7 +583,7 @@ mod tests {
         let mut end_given = None;
         loop {
             let progress = framer.frame(&buffer, end_given, &mut units);
-            for Unit { line, byte, content } in units.drain(..) {
+            for Unit { line, byte, content, .. } in units.drain(..) {
                 let content = match content {
                     Content::Text(range) => Ok(buffer[range].to_vec()),
                     Content::Rejected(cut) => Err(cut),

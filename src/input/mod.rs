@@ -26,7 +26,7 @@ pub struct Place {
     pub source: Arc<str>,
     /// Line on which the unit begins, from 1.
     pub line: u64,
-    /// Position among the units of that line, from 0; `None` when the line holds one.
+    /// Position among the records of that line, from 0; `None` for the only one, or the first of several units.
     pub item: Option<u32>,
     /// Offset of the unit's first byte in the (decompressed) source.
     pub byte: u64,
@@ -48,6 +48,8 @@ pub struct Batch {
 pub struct Unit {
     /// Line on which it begins, from 1.
     pub line: u64,
+    /// Position among the units that begin on that line: `None` for the first, then 1, 2, ...
+    pub item: Option<u32>,
     /// Offset of its first byte in the (decompressed) source.
     pub byte: u64,
     /// What it holds.

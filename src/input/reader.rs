@@ -9,7 +9,7 @@
 //! **Limits**: [`Limits`]. A batch takes about `batch_bytes` or one unit, whichever is more. The buffer doubles
 //! when a unit does not fit, so that a reader holds at most about twice `max_record_bytes` beside its batch.
 
-use std::{collections::VecDeque, fs::File, io, sync::Arc};
+use std::{collections::VecDeque, fs::File, io, path::Path, sync::Arc};
 
 use anyhow::Result;
 
@@ -115,6 +115,16 @@ impl Reader {
         }
     }
 
+    /// Whether `path` is a source that is still to be read, under whatever name.
+    pub fn will_read(&self, path: &Path) -> bool {
+        let Ok(path) = path.canonicalize() else { return false };
+        let origins = self.waiting.iter().filter_map(|waiting| match waiting {
+            Waiting::Listed(Source { origin: Origin::File(file), .. }) => Some(file),
+            _ => None,
+        });
+        origins.into_iter().any(|file| file.canonicalize().is_ok_and(|file| file == path))
+    }
+
     /// What has been read so far.
     pub fn totals(&self) -> &Totals {
         &self.totals
@@ -148,7 +158,11 @@ impl Reader {
                 self.totals.unreadable_sources += 1;
                 self.totals_before.unreadable_sources += 1;
                 let content = Content::Rejected(Cut::Unreadable(format!("cannot be opened: {error}")));
-                Some(Batch { source: name, bytes: Vec::new(), units: vec![Unit { line: 1, byte: 0, content }] })
+                Some(Batch {
+                    source: name,
+                    bytes: Vec::new(),
+                    units: vec![Unit { line: 1, item: None, byte: 0, content }],
+                })
             }
         }
     }

@@ -19,6 +19,7 @@ use crate::{
         Kind, Record,
         reader::{Parsed, RecordReader, Rejected},
     },
+    report::verdict_record::bounded,
     stats::hash,
     text::Features,
 };
@@ -82,8 +83,8 @@ impl Analyst<'_> {
             };
             let mut push = |place, outcome| analysed.push(Analysed { place, outcome });
             match self.parse(batch, unit) {
-                Err(outcome) => push(place(None, 0), outcome),
-                Ok(Parsed::One(parsed)) => push(place(None, 0), self.analyse(parsed)),
+                Err(outcome) => push(place(unit.item, 0), outcome),
+                Ok(Parsed::One(parsed)) => push(place(unit.item, 0), self.analyse(parsed)),
                 Ok(Parsed::Many(items)) => {
                     for item in items {
                         // The offset of a fault counts from the unit, that of a record from itself.
@@ -110,7 +111,7 @@ impl Analyst<'_> {
             Ok(record) if !self.filter.takes_time(record.timestamp_ms) => return Outcome::Skipped,
             Ok(record) => record,
         };
-        let stream = stream_name(&record, self.settings.group_by).into_owned();
+        let stream = bounded(&stream_name(&record, self.settings.group_by));
         let mut row = row(&record, &stream);
         if record.kind == Kind::Feedback {
             return Outcome::Feedback(Box::new(row));
@@ -156,6 +157,7 @@ fn row(record: &Record<'_>, stream: &str) -> Row {
     let mut row = Row {
         is_tool: record.kind != Kind::Llm,
         stream: hash::name(stream),
+        subject: Some(hash::name(own_name(record))),
         session: record.session_id.as_deref().map(hash::name),
         timestamp_ms: record.timestamp_ms,
         feedback: record.feedback,
@@ -170,10 +172,15 @@ fn row(record: &Record<'_>, stream: &str) -> Row {
     row
 }
 
+/// The model or tool, by its own name.
+fn own_name<'r>(record: &'r Record<'_>) -> &'r str {
+    let own = if record.kind == Kind::Llm { &record.model } else { &record.tool };
+    own.as_deref().unwrap_or(UNKNOWN_STREAM)
+}
+
 /// The key of the record's history.
 pub fn stream_name<'r>(record: &'r Record<'_>, group_by: GroupBy) -> Cow<'r, str> {
-    let own = if record.kind == Kind::Llm { &record.model } else { &record.tool };
-    let own = own.as_deref().unwrap_or(UNKNOWN_STREAM);
+    let own = own_name(record);
     let group = match group_by {
         GroupBy::Model => return Cow::Borrowed(own),
         GroupBy::Provider => &record.provider,

@@ -13,7 +13,7 @@ use crate::{
         summary::Event,
         verdict_record::{Identity, Judged, Problem, rfc3339},
     },
-    text::excerpt::excerpt,
+    text::excerpt::{excerpt, shown},
     verdict::{Decision, Verdict, judge::judge},
 };
 
@@ -134,17 +134,16 @@ impl<'a> Opinion<'a> {
     /// A level of the call's stream that has moved, as it was noticed with this record.
     pub fn event(&self, shift: &Shift) -> Event {
         let (call, identity) = (&self.call, self.identity());
-        let (chart, unit) = match shift.chart {
-            Chart::Latency => ("latency_ms".to_owned(), "ms"),
-            Chart::TokensPerSecond => ("tokens_per_second".to_owned(), "1/s"),
-            Chart::Size => ("result_length".to_owned(), "code points"),
-            Chart::Style => ("fingerprint_distance".to_owned(), ""),
-            Chart::Field(index) => (field_name(&call.record, index), ""),
+        let unit = match shift.chart {
+            Chart::Latency => "ms",
+            Chart::TokensPerSecond => "1/s",
+            Chart::Size => "code points",
+            Chart::Style | Chart::Field(_) => "",
         };
         Event {
             stream: (call.stream != UNKNOWN_STREAM).then(|| call.stream.clone()),
             kind: identity.kind,
-            chart,
+            chart: shift.chart.name(&|index| field_name(&call.record, index)),
             from: shift.from,
             to: shift.to,
             unit,
@@ -159,7 +158,7 @@ impl<'a> Opinion<'a> {
 
 fn field_name(record: &Record<'_>, index: u32) -> String {
     let members = record.result.as_ref().and_then(Json::as_object).unwrap_or_default();
-    members.get(index as usize).map_or_else(|| format!("field {index}"), |(name, _)| name.clone().into_owned())
+    members.get(index as usize).map_or_else(|| format!("field {index}"), |(name, _)| shown(name))
 }
 
 /// The evidence of a finding, cut and redacted; the only way for raw text into a report.

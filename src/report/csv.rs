@@ -134,7 +134,8 @@ impl Format for Csv {
 ///
 /// Source: OWASP, "CSV Injection".
 pub fn guard_formula(text: &str) -> Cow<'_, str> {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']) {
+    let is_lone_minus = text == "-";
+    if !is_lone_minus && text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']) {
         Cow::Owned(format!("'{text}"))
     } else {
         Cow::Borrowed(text)

@@ -186,7 +186,7 @@ pub fn event(line: u64) -> Event {
     Event {
         stream: Some("get_weather".to_owned()),
         kind: "tool",
-        chart: "latency".to_owned(),
+        chart: "latency_ms".to_owned(),
         from: 120.0,
         to: 480.0,
         unit: "ms",

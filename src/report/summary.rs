@@ -237,7 +237,7 @@ pub struct Event {
     pub stream: Option<String>,
     /// `llm` or `tool`.
     pub kind: &'static str,
-    /// What has shifted: `latency`, `size`, a field.
+    /// What has shifted: `latency_ms`, `tokens_per_second`, `result_length`, or a field of the result.
     pub chart: String,
     /// The level before.
     pub from: f64,

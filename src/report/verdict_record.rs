@@ -17,6 +17,9 @@ use crate::{
 /// No record lists more findings than this; the rest is counted in [`VerdictRecord::findings_total`].
 pub const FINDINGS_PER_RECORD_MAX: usize = 100;
 
+/// No name in a report (id, model, tool, session, label) is longer than this many characters; the rest is cut off.
+pub const NAME_CHARS_MAX: usize = 256;
+
 /// One audited record.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct VerdictRecord {
@@ -370,7 +373,7 @@ pub struct Identity<'a> {
 impl Identity<'_> {
     /// The record's own id, else its place.
     pub fn own_id(&self) -> String {
-        self.id.map_or_else(|| place(self.source, self.line, self.item), str::to_owned)
+        self.id.map_or_else(|| place(self.source, self.line, self.item), bounded)
     }
 }
 
@@ -404,7 +407,7 @@ impl VerdictRecord {
         let findings = judged.findings().take(FINDINGS_PER_RECORD_MAX).map(|finding| entry(finding, excerpt(finding)));
         let (findings, findings_total) = (findings.collect(), judged.findings().count() as u64);
         let Judged { verdict, signals, assessments, health, tier_reached, problems } = judged;
-        let owned = |text: Option<&str>| text.map(str::to_owned);
+        let owned = |text: Option<&str>| text.map(bounded);
         VerdictRecord {
             schema: VerdictSchema::V1,
             line_type: RecordType::Record,
@@ -444,6 +447,14 @@ impl VerdictRecord {
     /// Where the record stands, as `source:line` or `source:line:item`.
     pub fn place(&self) -> String {
         place(&self.source, self.line, self.item)
+    }
+}
+
+/// A name from a log, cut to [`NAME_CHARS_MAX`].
+pub fn bounded(name: &str) -> String {
+    match name.char_indices().nth(NAME_CHARS_MAX) {
+        None => name.to_owned(),
+        Some((end, _)) => format!("{}…", &name[..end]),
     }
 }
 
@@ -495,6 +506,12 @@ mod tests {
     use serde_json::json;
 
     use super::{super::samples, *};
+
+    #[test]
+    fn names_are_bounded() {
+        assert_eq!(bounded("naïve"), "naïve");
+        assert_eq!(bounded(&"é".repeat(300)), format!("{}…", "é".repeat(NAME_CHARS_MAX)));
+    }
 
     #[test]
     fn a_missing_id_is_replaced_by_the_place() {
