@@ -246,11 +246,48 @@ fn standard_input_and_a_closed_pipe() {
 }
 
 #[test]
+fn records_of_one_line_have_addresses_of_their_own() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("log.json");
+    fs::write(&path, r#"[{"response": "a"}, {"response": "b"}, {"response": "c"}]"#).unwrap();
+    let (report, _) = audit(&[&path], &[]);
+    let ids: Vec<String> = report["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|record| record["id"].as_str().unwrap().rsplit("log.json").next().unwrap().to_owned())
+        .collect();
+    assert_eq!(ids, [":1", ":1:1", ":1:2"]);
+    let explained = llmverify(&["explain", path.to_str().unwrap(), "--isolated", "--line", "1", "--item", "2"]);
+    let output = { explained }.output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("log.json:1:2"));
+}
+
+#[test]
+fn feedback_is_about_a_tool_however_streams_are_grouped() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("log.jsonl");
+    let feedback = "{\"kind\": \"feedback\", \"tool\": \"t\", \"was_hallucination\": true}\n".repeat(6);
+    let call = r#"{"tool": "t", "provider": "p", "args": {}, "result": {"a": 1}, "execution_time_ms": 90.5}"#;
+    fs::write(&path, format!("{feedback}{call}\n")).unwrap();
+    for group_by in ["model", "provider"] {
+        let (report, _) = audit(&[&path], &["--group-by", group_by]);
+        let prior = report["records"][0]["questions"]["fabricated"]["prior"].as_f64().unwrap();
+        assert!(prior > 0.5, "{group_by}: {prior}");
+    }
+}
+
+#[test]
 fn a_report_never_overwrites_its_input() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("log.jsonl");
     fs::write(&path, format!("{SOUND}\n")).unwrap();
     let output = llmverify(&["audit", path.to_str().unwrap(), "--out", path.to_str().unwrap()]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(fs::read_to_string(&path).unwrap(), format!("{SOUND}\n"));
+    // Also when the input was found in a folder.
+    let folder = directory.path().to_str().unwrap();
+    let output = llmverify(&["audit", folder, "--out", path.to_str().unwrap()]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(fs::read_to_string(&path).unwrap(), format!("{SOUND}\n"));
 }

@@ -165,11 +165,15 @@ fn row(record: &Record<'_>, stream: &str) -> Row {
     };
     if record.kind == Kind::Llm {
         row.latency_ms = record.latency_ms;
-        // Some providers write 0 for what they did not count.
-        let is_counted = |tokens: &u64| *tokens > 0 || record.response.as_deref().is_none_or(str::is_empty);
-        row.response_tokens = record.response_tokens.filter(is_counted).map(|tokens| tokens as f64);
+        row.response_tokens = counted_tokens(record).map(|tokens| tokens as f64);
     }
     row
+}
+
+/// The tokens of the response. Some providers write 0 for what they did not count.
+pub fn counted_tokens(record: &Record<'_>) -> Option<u64> {
+    let has_text = record.response.as_deref().is_some_and(|text| !text.is_empty());
+    record.response_tokens.filter(|tokens| *tokens > 0 || !has_text)
 }
 
 /// The model or tool, by its own name.

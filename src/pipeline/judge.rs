@@ -17,7 +17,7 @@ use crate::{
     verdict::{Decision, Verdict, judge::judge},
 };
 
-use super::analyse::{Call, UNKNOWN_STREAM};
+use super::analyse::{Call, UNKNOWN_STREAM, counted_tokens};
 
 /// Signals that most records have room for.
 const SIGNALS_USUAL: usize = 16;
@@ -126,7 +126,7 @@ impl<'a> Opinion<'a> {
             latency_ms: if record.kind == Kind::Llm { record.latency_ms } else { record.execution_time_ms },
             ttft_ms: record.ttft_ms,
             prompt_tokens: record.prompt_tokens,
-            response_tokens: record.response_tokens,
+            response_tokens: counted_tokens(record),
             timestamp_ms: record.timestamp_ms,
         }
     }

@@ -405,7 +405,7 @@ pub static FIELDS: [About; FIELD_COUNT] = [
         Field::ExpectedSchema,
         Holds::Schema,
         &[name("expected_schema"), name("response_schema"), name("output_schema"), name("json_schema")],
-        "The JSON Schema that the response must satisfy.",
+        "The JSON Schema that the response must satisfy (read, and not checked yet).",
     ),
     by_kind(
         Field::Tool,
