@@ -25,6 +25,11 @@ use llmverify::{
     pipeline::{Auditor, Filter},
 };
 
+/// As in the binary.
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Bytes of each corpus, reached by repeating it.
 const CORPUS_BYTES: usize = 64 << 20;
 /// Alternating runs; the best counts.

@@ -237,7 +237,10 @@ pub struct Assessment {
 impl Assessment {
     /// An assessment with a status and a value and nothing else.
     pub fn new(status: Status, value: f64) -> Assessment {
-        Assessment { status, value: Some(value), details: Vec::new(), signals: Vec::new(), findings: Vec::new() }
+        /// Details that most engines have room for.
+        const DETAILS_USUAL: usize = 6;
+        let details = Vec::with_capacity(DETAILS_USUAL);
+        Assessment { status, value: Some(value), details, signals: Vec::new(), findings: Vec::new() }
     }
 
     /// The engine had nothing to go on.
@@ -259,6 +262,8 @@ impl Assessment {
 
     /// Adds a signal.
     pub fn signal(mut self, signal: Signal) -> Assessment {
+        // Most engines give one, and a growing list would make room for four.
+        self.signals.reserve_exact(1);
         self.signals.push(signal);
         self
     }

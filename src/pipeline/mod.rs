@@ -43,7 +43,7 @@ use analyse::{Analysed, Analyst, Outcome};
 use judge::Opinion;
 
 /// Batches of a round, per thread: enough that a slow batch does not leave the other threads idle.
-const BATCHES_PER_THREAD: usize = 4;
+const BATCHES_PER_THREAD: usize = 8;
 
 /// How far an audit has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
