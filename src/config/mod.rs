@@ -110,7 +110,7 @@ impl Settings {
             fabricated: history::Cuts { prior: usual.prior, flag_from: usual.flag_from, block_from: usual.block_from },
             streams: self.streams.iter().map(|(name, stream)| (name.clone(), own(stream))).collect(),
             needs_evidence: usual.needs_evidence,
-            fingerprint: self.engines.fingerprint.weights.clone(),
+            fingerprint: self.engines.fingerprint.weights,
             ..self.history.clone()
         }
     }
