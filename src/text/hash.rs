@@ -129,7 +129,8 @@ pub(super) fn run_at(bytes: &[u8], start: usize) -> Run {
     let length = low.trailing_zeros() / 8;
     let mask = (low ^ (low - 1)) >> 8;
     let word = Word::default().and(lane, mask);
-    let but_last = if word.letters { word } else { Word::default().and(lane, mask >> 8) };
+    // Without its last byte, a word of one byte has none.
+    let but_last = if word.letters { word } else { Word::default().and(lane, mask >> 8).finish() };
     Run { end: start + length as usize, word, but_last }
 }
 
@@ -224,6 +225,13 @@ mod tests {
         assert_eq!(hash_of("ÉTÉ"), hash_of("été"));
         assert_eq!(hash_at(b"a word!", 2, 4), hash_of("WORD"));
         assert_ne!(hash_of("ab"), hash_of("ab "));
+    }
+
+    #[test]
+    fn runs_of_one_byte_have_nothing_but_a_last_byte() {
+        for text in ["0", "0\0", "0 a", "a", "a 0", "\"\n"] {
+            assert_eq!(run_at(text.as_bytes(), 0), Run::between(text.as_bytes(), 0, 1), "{text:?}");
+        }
     }
 
     proptest! {
