@@ -6,8 +6,6 @@
 
 #![allow(clippy::print_stdout, reason = "an example speaks")]
 
-use std::borrow::Cow;
-
 use llmverify::{
     config::Settings,
     engines::{
@@ -50,11 +48,8 @@ impl Engine for Promises {
             Assessment::new(status, value).with("promises", Detail::Count(found.len() as u64)).signal(signal);
         assessment.findings = found
             .iter()
-            .map(|(start, phrase)| Finding {
-                rule: "promises/phrase",
-                severity: Severity::Medium,
-                field: Cow::Borrowed("/response"),
-                span: *start..start + phrase.len(),
+            .map(|(start, phrase)| {
+                Finding::new("promises/phrase", Severity::Medium, "/response", *start..start + phrase.len())
             })
             .collect();
         Some(assessment)

@@ -16,6 +16,7 @@ pub mod input;
 pub mod record;
 pub mod stats;
 pub mod text;
+pub mod rules;
 pub mod engines;
 pub mod history;
 pub mod verdict;

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    engines::{Question, language, runtime, tools},
+    engines::{Question, language, runtime, security, tools},
     history, input,
     record::mapping::Mapping,
     verdict::{Decision, gate, judge::Policy},
@@ -180,6 +180,12 @@ pub struct EngineSettings {
     pub compliance: language::compliance::Settings,
     /// Repair of broken JSON.
     pub json_repair: language::json_repair::Settings,
+    /// Text that tries to subvert the model.
+    pub prompt_injection: security::injection::Settings,
+    /// Data about persons.
+    pub pii: security::pii::Settings,
+    /// Keys, tokens and passwords.
+    pub secrets: security::secrets::Settings,
     /// Tool results: schema, latency, pattern, length.
     pub tools: tools::Settings,
 }

@@ -4,6 +4,7 @@ use std::{borrow::Cow, ops::Range};
 
 use serde::Serialize;
 
+pub use crate::rules::Severity;
 use crate::stats::log_odds::Evidence;
 
 /// One of the four questions that every record is asked. Each is answered by a probability.
@@ -190,33 +191,31 @@ pub enum Detail {
     Text(String),
 }
 
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Worth knowing.
-    Info,
-    /// Slightly suspicious.
-    Low,
-    /// Suspicious.
-    Medium,
-    /// Wrong in itself.
-    High,
-    /// Harmful in itself.
-    Critical,
-}
-
 /// Something in the text: which rule, where, how bad. The excerpt is cut, and redacted, when the finding is reported.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// `family/name`.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// How bad it is.
     pub severity: Severity,
     /// JSON pointer into the normal form of the record: `/response`, `/prompt/2/text`.
     pub field: Cow<'static, str>,
     /// UTF-8 byte range in that field.
     pub span: Range<usize>,
+    /// What else is to be said of it, safe to show: by which chain it was decoded, that it is an example; often empty.
+    pub detail: Cow<'static, str>,
+}
+
+impl Finding {
+    /// A finding of which nothing else is to be said.
+    pub fn new(
+        rule: impl Into<Cow<'static, str>>,
+        severity: Severity,
+        field: impl Into<Cow<'static, str>>,
+        span: Range<usize>,
+    ) -> Finding {
+        Finding { rule: rule.into(), severity, field: field.into(), span, detail: Cow::Borrowed("") }
+    }
 }
 
 /// What an engine says of one record.

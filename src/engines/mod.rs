@@ -2,6 +2,7 @@
 //!
 //! - [`runtime`]: is the service well (latency, token rate, fingerprint, structure, health)?
 //! - [`language`]: does the answer read like a sound one (intent, hallucination, compression, compliance, JSON repair)?
+//! - [`security`]: who attacks the model, and what is given away (injection, PII, secrets)?
 //! - [`tools`]: does a tool result look real (schema, latency, pattern, length)?
 //!
 //! Two kinds of engine meet in the pipeline. An [`Engine`] sees one record, has no memory and runs in parallel. A
@@ -12,6 +13,7 @@ pub mod assessment;
 pub mod language;
 pub mod row;
 pub mod runtime;
+pub mod security;
 pub mod tools;
 
 pub use assessment::{Assessment, Detail, Finding, Question, RatioSource, Severity, Signal, Status, Tier};
@@ -45,6 +47,8 @@ pub struct View<'r, 'a> {
     pub prompt: &'r Features,
     /// The texts of the prompt joined by newlines; empty when there is none.
     pub prompt_text: &'r str,
+    /// Every text of the record, scanned by the rules.
+    pub evidence: &'r security::Evidence<'r>,
 }
 
 impl View<'_, '_> {

@@ -4,7 +4,7 @@
 //! ordered, bounded step between parsing and analysis; native records never will. Its place is between
 //! [`parse`] and [`Analyst::analyse`], the two halves that [`Analyst::batch`] joins.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{borrow::Cow, collections::HashMap, ops::Range};
 
 use crate::{
     config::{GroupBy, Settings},
@@ -12,6 +12,7 @@ use crate::{
         Assessment, Engine, Row, View,
         language::compression,
         runtime::{fingerprint, token_rate},
+        security::Evidence,
         tools::{self, Profile},
     },
     input::{Batch, Content, Cut, Place, Unit},
@@ -20,6 +21,7 @@ use crate::{
         reader::{Parsed, RecordReader, Rejected},
     },
     report::verdict_record::bounded,
+    rules::Scanner,
     stats::hash,
     text::Features,
 };
@@ -59,6 +61,8 @@ pub struct Call<'a> {
     pub assessments: Vec<(&'static str, Assessment)>,
     /// What the ordered stage may know.
     pub row: Row,
+    /// Where personal data and secrets stand: field and bytes. Excerpts leave them out.
+    pub sensitive: Vec<(Cow<'static, str>, Range<usize>)>,
 }
 
 /// All that stage 2 needs, shared by its threads.
@@ -67,6 +71,7 @@ pub struct Analyst<'s> {
     pub reader: &'s RecordReader,
     pub engines: &'s [&'s dyn Engine],
     pub profiles: &'s HashMap<String, Profile>,
+    pub scanner: &'s Scanner,
     pub filter: &'s Filter,
 }
 
@@ -117,22 +122,31 @@ impl Analyst<'_> {
             return Outcome::Feedback(Box::new(row));
         }
         let mut assessments = Vec::new();
+        let evidence = Evidence::of(&record, self.scanner);
+        self.assess(&record, &evidence, &mut row, &mut assessments);
+        let sensitive = evidence.sensitive(self.scanner);
+        drop(evidence);
         match record.kind {
-            Kind::Llm => self.assess(&record, &mut row, &mut assessments),
             Kind::Tool => {
                 let profile = record.tool.as_deref().and_then(|tool| self.profiles.get(tool));
                 tools::fill_row(&record, profile, &self.settings.engines.tools, &mut row);
                 row.tier0.retain(|signal| self.settings.runs(signal.id));
             }
-            Kind::Feedback => {}
+            Kind::Llm | Kind::Feedback => {}
         }
-        Outcome::Call(Box::new(Call { record, stream, assessments, row }))
+        Outcome::Call(Box::new(Call { record, stream, assessments, row, sensitive }))
     }
 
-    fn assess(&self, record: &Record<'_>, row: &mut Row, assessments: &mut Vec<(&'static str, Assessment)>) {
+    fn assess(
+        &self,
+        record: &Record<'_>,
+        evidence: &Evidence<'_>,
+        row: &mut Row,
+        assessments: &mut Vec<(&'static str, Assessment)>,
+    ) {
         let prompt_text = join(record);
         let (prompt, response) = (Features::of(&prompt_text), Features::of(record.response.as_deref().unwrap_or("")));
-        let view = View { record, response: &response, prompt: &prompt, prompt_text: &prompt_text };
+        let view = View { record, response: &response, prompt: &prompt, prompt_text: &prompt_text, evidence };
         for engine in self.engines {
             if let Some(assessment) = engine.assess(&view) {
                 assessments.push((engine.about().name, assessment));

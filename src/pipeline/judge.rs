@@ -1,6 +1,6 @@
 //! Stage 4: what was computed of a call becomes its verdict, and the object that reports show.
 
-use std::mem;
+use std::{mem, ops::Range};
 
 use crate::{
     config::Settings,
@@ -114,7 +114,7 @@ impl<'a> Opinion<'a> {
 
     /// The object that reports show.
     pub fn record(&self) -> VerdictRecord {
-        VerdictRecord::new(self.identity(), self.judged(), |finding| excerpt_of(&self.call.record, finding))
+        VerdictRecord::new(self.identity(), self.judged(), |finding| excerpt_of(&self.call, finding))
     }
 
     /// What the report counts of the call besides its verdict.
@@ -162,8 +162,11 @@ fn field_name(record: &Record<'_>, index: u32) -> String {
 }
 
 /// The evidence of a finding, cut and redacted; the only way for raw text into a report.
-fn excerpt_of(record: &Record<'_>, finding: &Finding) -> String {
-    record.text_at(&finding.field).map_or_else(String::new, |text| excerpt(text, finding.span.clone()))
+fn excerpt_of(call: &Call<'_>, finding: &Finding) -> String {
+    let in_field = call.sensitive.iter().filter(|(field, _)| *field == finding.field);
+    let sensitive: Vec<Range<usize>> = in_field.map(|(_, span)| span.clone()).collect();
+    let text = call.record.text_at(&finding.field);
+    text.map_or_else(String::new, |text| excerpt(text, finding.span.clone(), &sensitive))
 }
 
 /// The object for a unit that is no record.

@@ -33,6 +33,7 @@ use crate::{
     input::{Batch, Reader},
     record::reader::RecordReader,
     report::{Partial, Report, VerdictRecord, format::Renderer, summary, verdict_record::Identity},
+    rules::{Library, Scanner},
 };
 
 pub use filter::{Filter, Sample, parse_time};
@@ -64,6 +65,7 @@ pub struct Auditor {
     engines: Vec<Box<dyn Engine>>,
     baseline_engines: Vec<Arc<dyn BaselineEngine>>,
     profiles: HashMap<String, Profile>,
+    scanner: Arc<Scanner>,
 }
 
 /// One analysed unit with what the ordered stage made of it.
@@ -79,11 +81,13 @@ impl Auditor {
         for name in &settings.only {
             check_engine_name(name, &names)?;
         }
+        let scanner = Arc::new(Scanner::new(Library::built_in()));
         Ok(Auditor {
             reader: RecordReader::new(settings.map.clone()),
-            engines: registry::engines(&settings),
+            engines: registry::engines(&settings, &scanner),
             baseline_engines: registry::baseline_engines(&settings),
             profiles: profiles(&settings)?,
+            scanner,
             settings,
         })
     }
@@ -237,6 +241,7 @@ impl Auditor {
             reader: &self.reader,
             engines: &engines,
             profiles: &self.profiles,
+            scanner: &self.scanner,
             filter,
         };
         let mut progress = Progress::default();

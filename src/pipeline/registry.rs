@@ -6,12 +6,13 @@ use anyhow::{Result, bail};
 
 use crate::{
     config::Settings,
-    engines::{About, BaselineEngine, Engine, language, runtime, tools},
+    engines::{About, BaselineEngine, Engine, language, runtime, security, tools},
     history,
+    rules::{Library, Scanner},
 };
 
 /// The engines that judge a record by itself, in the order of reports.
-fn all_engines(settings: &Settings) -> Vec<Box<dyn Engine>> {
+fn all_engines(settings: &Settings, scanner: &Arc<Scanner>) -> Vec<Box<dyn Engine>> {
     let engines = settings.engines.clone();
     vec![
         Box::new(runtime::outcome::Outcome::new(engines.outcome)),
@@ -20,6 +21,9 @@ fn all_engines(settings: &Settings) -> Vec<Box<dyn Engine>> {
         Box::new(language::hallucination::HallucinationRisk::new(engines.hallucination)),
         Box::new(language::compliance::Compliance::new(engines.compliance)),
         Box::new(language::json_repair::JsonRepair::new(engines.json_repair)),
+        Box::new(security::injection::Injection::new(engines.prompt_injection, scanner.clone())),
+        Box::new(security::pii::Pii::new(engines.pii, scanner.clone())),
+        Box::new(security::secrets::Secrets::new(engines.secrets, scanner.clone())),
     ]
 }
 
@@ -35,8 +39,8 @@ fn all_baseline_engines(settings: &Settings) -> Vec<Arc<dyn BaselineEngine>> {
 }
 
 /// The engines that judge a record by itself, of those that `settings` ask for.
-pub fn engines(settings: &Settings) -> Vec<Box<dyn Engine>> {
-    let mut engines = all_engines(settings);
+pub fn engines(settings: &Settings, scanner: &Arc<Scanner>) -> Vec<Box<dyn Engine>> {
+    let mut engines = all_engines(settings, scanner);
     engines.retain(|engine| settings.runs(engine.about().name));
     engines
 }
@@ -52,7 +56,8 @@ pub fn baseline_engines(settings: &Settings) -> Vec<Arc<dyn BaselineEngine>> {
 pub fn abouts() -> Vec<About> {
     let settings = Settings::default();
     let mut abouts: Vec<About> = Vec::new();
-    abouts.extend(all_engines(&settings).iter().map(|engine| engine.about()));
+    let nothing = Arc::new(Scanner::for_families(Library::built_in(), &[]));
+    abouts.extend(all_engines(&settings, &nothing).iter().map(|engine| engine.about()));
     abouts.extend(all_baseline_engines(&settings).iter().map(|engine| engine.about()));
     abouts.push(runtime::health::ABOUT);
     abouts.extend(tools::ABOUT);

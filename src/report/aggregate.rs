@@ -8,7 +8,7 @@
 //! **Limits**: a part is bounded by its batch; the total by [`STREAMS_MAX`], [`EVENTS_MAX`], [`REJECTED_LISTED_MAX`],
 //! [`PROBLEMS_LISTED_MAX`] and [`WORST_MAX`]. Streams beyond the limit are counted together.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use super::{
     summary::{Event, PlacedProblem},
@@ -64,7 +64,7 @@ pub struct Partial {
     pub(super) streams: Streams,
     pub(super) timeline: Timeline,
     pub(super) signals: BTreeMap<(&'static str, Question), SignalCounts>,
-    pub(super) rules: BTreeMap<&'static str, RuleCounts>,
+    pub(super) rules: BTreeMap<Cow<'static, str>, RuleCounts>,
     pub(super) worst: Vec<VerdictRecord>,
     pub(super) rejected: Vec<RejectedUnit>,
     pub(super) problems: Vec<PlacedProblem>,
@@ -240,22 +240,22 @@ impl Partial {
     }
 
     fn count_findings(&mut self, judged: &Judged<'_>) {
-        let mut rules: BTreeMap<&'static str, RuleCounts> = BTreeMap::new();
+        let mut rules: BTreeMap<&str, RuleCounts> = BTreeMap::new();
         for finding in judged.findings().take(FINDINGS_PER_RECORD_MAX) {
             let new = RuleCounts { severity: finding.severity, findings: 0, records: 1 };
-            let counts = rules.entry(finding.rule).or_insert(new);
+            let counts = rules.entry(&finding.rule).or_insert(new);
             counts.findings += 1;
             counts.severity = counts.severity.max(finding.severity);
         }
         for (rule, counts) in rules {
-            self.count_rule(rule, counts);
+            self.count_rule(rule.to_owned().into(), counts);
         }
         if judged.findings().count() > FINDINGS_PER_RECORD_MAX {
             self.limit("findings_per_record", FINDINGS_PER_RECORD_MAX as u64, 1);
         }
     }
 
-    fn count_rule(&mut self, rule: &'static str, counts: RuleCounts) {
+    fn count_rule(&mut self, rule: Cow<'static, str>, counts: RuleCounts) {
         let none = RuleCounts { severity: counts.severity, findings: 0, records: 0 };
         let sum = self.rules.entry(rule).or_insert(none);
         sum.findings += counts.findings;

@@ -167,11 +167,11 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> Cow<'static, str> {
 }
 
 /// The rules that were found, each once, in the order of the text.
-fn rules(record: &VerdictRecord) -> impl Iterator<Item = &'static str> {
-    let mut rules: Vec<&'static str> = Vec::new();
+fn rules(record: &VerdictRecord) -> impl Iterator<Item = &str> {
+    let mut rules: Vec<&str> = Vec::new();
     for finding in &record.findings {
-        if !rules.contains(&finding.rule) {
-            rules.push(finding.rule);
+        if !rules.contains(&&*finding.rule) {
+            rules.push(&finding.rule);
         }
     }
     rules.into_iter()

@@ -1,7 +1,5 @@
 //! Verdicts for the tests of this layer.
 
-use std::borrow::Cow;
-
 use super::{
     aggregate::{Measures, Partial},
     summary::{Event, Report, Totals},
@@ -74,7 +72,7 @@ impl Sample {
 
 /// A finding in the response.
 pub fn finding() -> Finding {
-    Finding { rule: "pii/email", severity: Severity::Medium, field: Cow::Borrowed("/response"), span: 4..21 }
+    Finding::new("pii/email", Severity::Medium, "/response", 4..21)
 }
 
 /// The first record of `app.jsonl` that stands on `line`.

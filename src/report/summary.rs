@@ -1,6 +1,6 @@
 //! The report object: what the whole audit says, the same in every format.
 
-use std::cmp::Reverse;
+use std::{borrow::Cow, cmp::Reverse};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -274,7 +274,7 @@ pub struct SignalSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RuleSummary {
     /// `family/name`.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// The worst severity with which it was found.
     pub severity: Severity,
     /// Places.
@@ -483,8 +483,8 @@ fn top_signals(whole: &Partial) -> Vec<SignalSummary> {
 }
 
 fn top_findings(whole: &Partial) -> Vec<RuleSummary> {
-    let summary = |(rule, counts): (&&'static str, &super::aggregate::RuleCounts)| RuleSummary {
-        rule,
+    let summary = |(rule, counts): (&Cow<'static, str>, &super::aggregate::RuleCounts)| RuleSummary {
+        rule: rule.clone(),
         severity: counts.severity,
         findings: counts.findings,
         records: counts.records,
@@ -565,7 +565,7 @@ mod tests {
         assert_eq!((fabricated.assessed, fabricated.blocked, fabricated.rate), (3, 1, Some(1.0 / 3.0)));
         assert_eq!(report.questions.attacked.not_assessed, 3);
         assert_eq!(report.top.signals[0].id, "schema_mismatch");
-        assert_eq!((report.top.findings[0].rule, report.top.findings[0].records), ("pii/email", 1));
+        assert_eq!((&*report.top.findings[0].rule, report.top.findings[0].records), ("pii/email", 1));
         assert_eq!(report.top.records[0].line, 2);
         assert_eq!(report.gate.reasons[0].rule, "max_rejected");
     }

@@ -282,7 +282,7 @@ fn findings(report: &Report, page: &mut Page) {
         &columns,
         shown.map(|rule| {
             let severity = format!("{:?}", rule.severity).to_lowercase();
-            [rule.rule.to_owned(), severity, grouped(rule.findings), grouped(rule.records)]
+            [rule.rule.clone().into_owned(), severity, grouped(rule.findings), grouped(rule.records)]
         }),
     );
     page.more(report.top.findings.len(), ROWS_SHOWN_MAX);

@@ -5,6 +5,8 @@
 //! [`csv`](super::csv), [`terminal`](super::terminal)). Only [`VerdictRecord::explanation`] is made safe here, because
 //! it is our sentence around their words.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
@@ -267,7 +269,7 @@ impl SignalEntry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FindingEntry {
     /// `family/name`.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// How bad it is.
     pub severity: Severity,
     /// JSON Pointer into the normal form of the record.
@@ -278,6 +280,9 @@ pub struct FindingEntry {
     pub end: usize,
     /// What stands there, cut and redacted.
     pub excerpt: String,
+    /// What else is to be said of it: by which chain it was decoded, that it is an example.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub detail: Cow<'static, str>,
 }
 
 /// What one engine said.
@@ -487,12 +492,13 @@ fn answers(verdict: &Verdict) -> Questions<QuestionAnswer> {
 
 fn entry(finding: &Finding, excerpt: String) -> FindingEntry {
     FindingEntry {
-        rule: finding.rule,
+        rule: finding.rule.clone(),
         severity: finding.severity,
         field: finding.field.clone().into_owned(),
         start: finding.span.start,
         end: finding.span.end,
         excerpt,
+        detail: finding.detail.clone(),
     }
 }
 

@@ -27,14 +27,15 @@ pub const REDACTED: &str = "[redacted]";
 /// Code points that are looked at on each side of an excerpt: the longest e-mail address (RFC 5321) and some more.
 const REACH_CHARS: usize = 330;
 
-/// The evidence `text[span]` with its context, safe to show. A span that does not lie in the text is moved into it.
-pub fn excerpt(text: &str, span: Range<usize>) -> String {
+/// The evidence `text[span]` with its context, safe to show; `sensitive` bytes of the text are redacted whatever they
+/// look like. A span that does not lie in the text is moved into it.
+pub fn excerpt(text: &str, span: Range<usize>, sensitive: &[Range<usize>]) -> String {
     let start = floor_char(text, span.start);
     let end = floor_char(text, span.end).max(start);
     let shown_start = back(text, start, CONTEXT_CHARS);
     let shown_end = forward(text, forward(text, start, EXCERPT_CHARS_MAX).min(end), CONTEXT_CHARS);
     let region = Region::of(text, back(text, shown_start, REACH_CHARS)..forward(text, shown_end, REACH_CHARS));
-    let hidden = region.hidden();
+    let hidden = region.hidden(sensitive);
 
     let mut writer = Writer { out: String::new(), chars: 0 };
     let mut index = region.index_of(shown_start);
@@ -55,7 +56,7 @@ pub fn excerpt(text: &str, span: Range<usize>) -> String {
 
 /// A short text from the input (a rule's id, a name) as it may be shown.
 pub fn shown(text: &str) -> String {
-    excerpt(text, 0..text.len())
+    excerpt(text, 0..text.len(), &[])
 }
 
 /// The characters that an excerpt is made from.
@@ -78,8 +79,9 @@ impl Region {
     }
 
     /// What is redacted, as ranges of characters in order; runs that touch are one.
-    fn hidden(&self) -> Vec<Range<usize>> {
+    fn hidden(&self, sensitive: &[Range<usize>]) -> Vec<Range<usize>> {
         let mut runs = self.digit_runs();
+        runs.extend(sensitive.iter().map(|span| self.index_of(span.start)..self.index_of(span.end)));
         runs.extend(self.token_runs());
         runs.extend(self.addresses());
         runs.sort_unstable_by_key(|run| run.start);
@@ -227,7 +229,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, evidence: &str, expected: &str) {
         let start = text.find(evidence).expect("the evidence stands in the text");
-        assert_eq!(excerpt(text, start..start + evidence.len()), expected);
+        assert_eq!(excerpt(text, start..start + evidence.len(), &[]), expected);
     }
 
     #[test]
@@ -291,14 +293,14 @@ mod tests {
     #[test]
     fn a_long_span_is_cut() {
         let text = "word ".repeat(500);
-        assert_eq!(excerpt(&text, 10..2_000).chars().count(), EXCERPT_CHARS_MAX);
+        assert_eq!(excerpt(&text, 10..2_000, &[]).chars().count(), EXCERPT_CHARS_MAX);
     }
 
     #[test]
     fn wrong_spans_are_moved_into_the_text() {
-        assert_eq!(excerpt("äx", 1..2), "äx");
-        assert_eq!(excerpt("ab", Range { start: 9, end: 3 }), "ab");
-        assert_eq!(excerpt("", 0..0), "");
+        assert_eq!(excerpt("äx", 1..2, &[]), "äx");
+        assert_eq!(excerpt("ab", Range { start: 9, end: 3 }, &[]), "ab");
+        assert_eq!(excerpt("", 0..0, &[]), "");
     }
 
     proptest! {
@@ -306,7 +308,7 @@ mod tests {
         fn an_excerpt_is_short_and_shows_nothing_dangerous(
             text in "[a-z0-9 @.\u{202a}-\u{202e}\u{0}-\u{1f}\u{2028}é-]{0,300}", start in 0usize..320, length in 0usize..320,
         ) {
-            let shown = excerpt(&text, start..start + length);
+            let shown = excerpt(&text, start..start + length, &[]);
             prop_assert!(shown.chars().count() <= EXCERPT_CHARS_MAX);
             prop_assert!(!shown.chars().any(|c| is_invisible(c) || c.is_control()));
             let digits = shown.replace(REDACTED, "|").replace(|c: char| !c.is_ascii_digit() && c != '|', " ");

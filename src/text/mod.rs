@@ -2,6 +2,7 @@
 //!
 //! - [`words`]: words, sentences, entities, vocabulary, characters, phrases
 //! - [`hash`]: how words are compared
+//! - [`decode`]: what a text says when it is decoded
 //! - [`entropy`]: Shannon entropy of the characters
 //! - [`lines`]: bullets, numbers, indentation, fences
 //! - [`phrases`]: the table of the phrases of all engines
@@ -10,6 +11,7 @@
 //!
 //! Engines read [`Features`] and do not loop over the text again, except where they report a finding.
 
+pub mod decode;
 pub mod entropy;
 pub mod excerpt;
 pub mod hash;

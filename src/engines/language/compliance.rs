@@ -383,12 +383,9 @@ impl Compliance {
             assessment = assessment.with("reasons", reasons(&results));
         }
         let places = results.into_iter().flat_map(|result| result.found).filter(|span| !span.is_empty());
-        assessment.findings.extend(places.map(|span| Finding {
-            rule: "compliance/excluded_term",
-            severity: Severity::Medium,
-            field: "/response".into(),
-            span,
-        }));
+        assessment
+            .findings
+            .extend(places.map(|span| Finding::new("compliance/excluded_term", Severity::Medium, "/response", span)));
         assessment.signal(signal)
     }
 }

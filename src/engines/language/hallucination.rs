@@ -129,7 +129,7 @@ fn overconfident_findings(response: &Features, settings: &Settings) -> Vec<Findi
 }
 
 fn finding(rule: &'static str, severity: Severity, span: Range<usize>) -> Finding {
-    Finding { rule, severity, field: "/response".into(), span }
+    Finding::new(rule, severity, "/response", span)
 }
 
 /// Both sides of the first contradiction.

@@ -1,0 +1,233 @@
+//! Every text of a record, scanned once for all security engines.
+//!
+//! Texts are the decoded strings of the record, never its raw JSON. A string or number inside of a tool's arguments or
+//! result is scanned behind the name of its field (`password: …`), which is context that rules ask for.
+//!
+//! A text is also scanned in its decoded views ([`crate::text::decode`]); what is found there points to where the
+//! encoded characters stand, and says by which chain it was decoded.
+//!
+//! **Limits**: [`LEAVES_MAX`] strings and numbers of one JSON value; what is beyond is not scanned, and
+//! [`Evidence::is_capped`] says so.
+
+use std::{borrow::Cow, ops::Range};
+
+use crate::{
+    record::{Kind, Prompt, Record, json::Json},
+    rules::{Family, Hit, Rule, Scanner, scanner::Scan},
+    text::decode::{self, Decoded},
+};
+
+/// Strings and numbers of one JSON value that are scanned.
+pub const LEAVES_MAX: usize = 10_000;
+
+/// Whose text it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// The operator's instructions.
+    System,
+    /// What the user said.
+    User,
+    /// What the model said earlier in the conversation.
+    Assistant,
+    /// What a tool answered, as a message of the conversation or as the result of the call.
+    ToolResult,
+    /// A document that was given to the model.
+    Context,
+    /// What the model answered.
+    Response,
+    /// What a tool was called with: the model's words.
+    Arguments,
+}
+
+impl Place {
+    /// Whether the model, or a tool at its request, brought the text forth.
+    pub fn is_output(self) -> bool {
+        matches!(self, Place::Response | Place::Arguments)
+    }
+}
+
+/// One text of a record with what the rules found in it.
+#[derive(Debug)]
+pub struct ScannedText<'r> {
+    /// JSON Pointer into the normal form.
+    pub field: Cow<'static, str>,
+    /// Whose text it is.
+    pub place: Place,
+    /// The text; for a leaf of a JSON value with the name of its field in front.
+    pub text: Cow<'r, str>,
+    /// Bytes of `text` in front of the value of the field.
+    pub prefix: usize,
+    /// What was found in it as it stands.
+    pub scan: Scan,
+    /// What it says when decoded, with what was found there.
+    pub views: Vec<(Decoded, Scan)>,
+}
+
+/// All texts of a record, scanned.
+#[derive(Debug, Default)]
+pub struct Evidence<'r> {
+    /// In the order of the normal form.
+    pub texts: Vec<ScannedText<'r>>,
+    /// Whether a limit was reached.
+    pub is_capped: bool,
+}
+
+/// A hit with where it stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Found<'e> {
+    /// The rule.
+    pub rule: &'e Rule,
+    /// The hit; its span counts in the text, or in the view that was decoded from it.
+    pub hit: &'e Hit,
+    /// The view in which it stands, if not in the text itself.
+    pub view: Option<&'e Decoded>,
+    /// Bytes in front of the value of the field.
+    prefix: usize,
+}
+
+impl Found<'_> {
+    /// The place in the field's value; `None` when it lies in front of it.
+    pub fn span(&self) -> Option<Range<usize>> {
+        let span = match self.view {
+            Some(view) => view.original(self.hit.span.clone()),
+            None => self.hit.span.clone(),
+        };
+        (span.end > self.prefix).then(|| span.start.saturating_sub(self.prefix)..span.end - self.prefix)
+    }
+}
+
+impl ScannedText<'_> {
+    /// The hits of a family, those in decoded views behind those in the text.
+    pub fn found<'e>(&'e self, scanner: &'e Scanner, family: Family) -> impl Iterator<Item = Found<'e>> {
+        let plain = self.scan.hits.iter().map(|hit| (None, hit));
+        let decoded = self.views.iter().flat_map(|(view, scan)| scan.hits.iter().map(move |hit| (Some(view), hit)));
+        plain.chain(decoded).filter_map(move |(view, hit)| {
+            let rule = scanner.library().rule(hit.rule);
+            (rule.family() == family).then_some(Found { rule, hit, view, prefix: self.prefix })
+        })
+    }
+
+    /// The value of the field.
+    pub fn value(&self) -> &str {
+        self.text.get(self.prefix..).unwrap_or_default()
+    }
+}
+
+impl<'r> Evidence<'r> {
+    /// Scans every text of `record`.
+    pub fn of(record: &'r Record<'_>, scanner: &Scanner) -> Evidence<'r> {
+        let mut evidence = Evidence::default();
+        if let Some(system) = &record.system {
+            evidence.add("/system".into(), Place::System, Cow::Borrowed(system), 0, scanner);
+        }
+        match &record.prompt {
+            Prompt::Absent => {}
+            Prompt::Text(text) => evidence.add("/prompt".into(), Place::User, Cow::Borrowed(text), 0, scanner),
+            Prompt::Messages(messages) => {
+                for (index, message) in messages.iter().enumerate() {
+                    let field = format!("/prompt/{index}/text").into();
+                    evidence.add(field, place_of(&message.role), Cow::Borrowed(&message.text), 0, scanner);
+                }
+            }
+        }
+        for (index, passage) in record.context.iter().enumerate() {
+            evidence.add(format!("/context/{index}").into(), Place::Context, Cow::Borrowed(&passage.text), 0, scanner);
+        }
+        if let Some(response) = &record.response {
+            evidence.add("/response".into(), Place::Response, Cow::Borrowed(response), 0, scanner);
+        }
+        if record.kind == Kind::Tool {
+            for (field, place, value) in
+                [("/args", Place::Arguments, &record.args), ("/result", Place::ToolResult, &record.result)]
+            {
+                if let Some(value) = value {
+                    let mut leaves = LEAVES_MAX;
+                    evidence.add_json(field, "", place, value, scanner, &mut leaves);
+                }
+            }
+        }
+        evidence
+    }
+
+    /// Where hits of personal data and secrets stand, for whoever makes excerpts: field and bytes.
+    pub fn sensitive(&self, scanner: &Scanner) -> Vec<(Cow<'static, str>, Range<usize>)> {
+        let mut spans = Vec::new();
+        for text in &self.texts {
+            let found = text.found(scanner, Family::Pii).chain(text.found(scanner, Family::Secret));
+            spans.extend(found.filter_map(|found| Some((text.field.clone(), found.span()?))));
+        }
+        spans
+    }
+
+    fn add(&mut self, field: Cow<'static, str>, place: Place, text: Cow<'r, str>, prefix: usize, scanner: &Scanner) {
+        if text.len() == prefix {
+            return;
+        }
+        let scan = scanner.scan(&text);
+        let decoded = decode::views(&text);
+        self.is_capped |= scan.is_capped | decoded.is_capped;
+        let views = decoded.views.into_iter().map(|view| {
+            let scan = scanner.scan(&view.text);
+            (view, scan)
+        });
+        let views = views.collect();
+        self.texts.push(ScannedText { field, place, text, prefix, scan, views });
+    }
+
+    fn add_json(
+        &mut self,
+        field: &str,
+        name: &str,
+        place: Place,
+        value: &'r Json<'_>,
+        scanner: &Scanner,
+        leaves: &mut usize,
+    ) {
+        match value {
+            Json::Null | Json::Bool(_) => {}
+            Json::String(_) | Json::Number(_) if *leaves == 0 => self.is_capped = true,
+            Json::String(text) => {
+                *leaves -= 1;
+                let (text, prefix) = behind(name, text);
+                self.add(field.to_owned().into(), place, text, prefix, scanner);
+            }
+            Json::Number(_) => {
+                *leaves -= 1;
+                let number = value.to_compact_string();
+                let (text, prefix) = behind(name, &number);
+                let text = Cow::Owned(text.into_owned());
+                self.add(field.to_owned().into(), place, text, prefix, scanner);
+            }
+            Json::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.add_json(&format!("{field}/{index}"), name, place, item, scanner, leaves);
+                }
+            }
+            Json::Object(members) => {
+                for (name, item) in members {
+                    let token = name.replace('~', "~0").replace('/', "~1");
+                    self.add_json(&format!("{field}/{token}"), name, place, item, scanner, leaves);
+                }
+            }
+        }
+    }
+}
+
+/// The text behind the name of its field, and the bytes in front of it.
+fn behind<'t>(name: &str, text: &'t str) -> (Cow<'t, str>, usize) {
+    if name.is_empty() {
+        return (Cow::Borrowed(text), 0);
+    }
+    let whole = format!("{name}: {text}");
+    let prefix = whole.len() - text.len();
+    (Cow::Owned(whole), prefix)
+}
+
+fn place_of(role: &str) -> Place {
+    match role {
+        "system" | "developer" => Place::System,
+        "assistant" | "model" | "ai" => Place::Assistant,
+        "tool" | "function" | "tool_result" => Place::ToolResult,
+        _ => Place::User,
+    }
+}

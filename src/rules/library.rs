@@ -1,0 +1,211 @@
+//! The rules of our tables and of a user's files, read and checked.
+//!
+//! A table is a TOML file with `[[rule]]` entries; `[defaults]` fills in what its entries leave out. A user's file has
+//! the same form. A rule is refused when its id names no family, occurs twice, its pattern does not compile or matches
+//! the empty string, its check is unknown, it could never be looked for (neither keywords nor digits), a ratio is no
+//! ratio, or a list of examples is empty. Whether the examples do what they say is for [`super::examples`].
+
+use std::{
+    fmt,
+    sync::{Arc, LazyLock},
+};
+
+use serde::Deserialize;
+
+use super::{Family, Rule, check, scanner};
+
+/// Rules in order, each id once. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Library {
+    rules: Arc<Vec<Rule>>,
+}
+
+/// Why a file of rules cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleError {
+    /// The file.
+    pub file: String,
+    /// The rule's id; empty when the file cannot be read as a table of rules.
+    pub rule: String,
+    /// What is wrong, as a clause.
+    pub reason: String,
+}
+
+impl fmt::Display for RuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RuleError { file, rule, reason } = self;
+        if rule.is_empty() { write!(f, "{file}: {reason}") } else { write!(f, "{file}: rule `{rule}` {reason}") }
+    }
+}
+
+impl std::error::Error for RuleError {}
+
+/// Our tables, in the order of the docs.
+const TABLES: &[(&str, &str)] = &[
+    ("injection.toml", include_str!("tables/injection.toml")),
+    ("pii.toml", include_str!("tables/pii.toml")),
+    ("secret.toml", include_str!("tables/secret.toml")),
+    ("output.toml", include_str!("tables/output.toml")),
+];
+
+static BUILT_IN: LazyLock<Library> = LazyLock::new(|| {
+    let mut rules = Vec::new();
+    for (file, text) in TABLES {
+        // A table that cannot be read is a defect of this crate, and `every_table_is_sound` names it.
+        rules.extend(read(file, text).unwrap_or_default());
+    }
+    Library { rules: Arc::new(rules) }
+});
+
+impl Library {
+    /// Our rules.
+    pub fn built_in() -> Library {
+        BUILT_IN.clone()
+    }
+
+    /// Our rules and those of a user's files, given as name and content.
+    ///
+    /// # Errors
+    /// When a rule cannot be used; see the head of this file.
+    pub fn with_files<'f>(files: impl IntoIterator<Item = (&'f str, &'f str)>) -> Result<Library, RuleError> {
+        let mut rules = BUILT_IN.rules.to_vec();
+        for (file, text) in files {
+            for rule in read(file, text)? {
+                validate(&rule, &rules).map_err(|reason| RuleError {
+                    file: file.to_owned(),
+                    rule: rule.id.clone(),
+                    reason,
+                })?;
+                rules.push(rule);
+            }
+        }
+        Ok(Library { rules: Arc::new(rules) })
+    }
+
+    /// All rules, in order.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// The rule at this index.
+    pub fn rule(&self, index: usize) -> &Rule {
+        &self.rules[index]
+    }
+
+    /// The rule of this id.
+    pub fn find(&self, id: &str) -> Option<&Rule> {
+        self.rules.iter().find(|rule| rule.id == id)
+    }
+}
+
+fn read(file: &str, text: &str) -> Result<Vec<Rule>, RuleError> {
+    let error = |rule: &str, reason: String| RuleError { file: file.to_owned(), rule: rule.to_owned(), reason };
+    let mut table: toml::Table = text.parse().map_err(|e: toml::de::Error| error("", e.to_string()))?;
+    let defaults = match table.remove("defaults") {
+        Some(toml::Value::Table(defaults)) => defaults,
+        _ => toml::Table::new(),
+    };
+    let entries = match table.remove("rule") {
+        Some(toml::Value::Array(entries)) => entries,
+        None => Vec::new(),
+        Some(_) => return Err(error("", "`rule` must be a list: [[rule]]".to_owned())),
+    };
+    if let Some(other) = table.keys().next() {
+        return Err(error("", format!("unknown key `{other}`; a file of rules has [defaults] and [[rule]]")));
+    }
+    let mut rules = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let toml::Value::Table(mut entry) = entry else {
+            return Err(error("", "a [[rule]] must be a table".to_owned()));
+        };
+        for (key, value) in &defaults {
+            if !entry.contains_key(key) {
+                entry.insert(key.clone(), value.clone());
+            }
+        }
+        let id = entry.get("id").and_then(toml::Value::as_str).unwrap_or_default().to_owned();
+        rules.push(Rule::deserialize(entry).map_err(|e| error(&id, e.message().to_owned()))?);
+    }
+    Ok(rules)
+}
+
+/// Why `rule` cannot be used beside those `before` it, as a clause.
+fn validate(rule: &Rule, before: &[Rule]) -> Result<(), String> {
+    if Family::of(&rule.id).is_none() {
+        return Err("needs an id such as `injection/name`, `pii/name`, `secret/name` or `output/name`".into());
+    }
+    if before.iter().any(|other| other.id == rule.id) {
+        return Err("occurs twice".into());
+    }
+    if rule.keywords.is_empty() == rule.digits.is_none() {
+        return Err("needs either keywords or digits".into());
+    }
+    if rule.keywords.iter().any(|keyword| keyword.is_empty() || !keyword.is_ascii() && keyword.len() < 2) {
+        return Err("has an empty keyword".into());
+    }
+    if rule.hits.is_empty() || rule.misses.is_empty() {
+        return Err("needs examples: texts that must hit, and near misses".into());
+    }
+    let ratios = [Some(rule.likelihood_ratio), rule.context_likelihood_ratio];
+    if ratios.into_iter().flatten().any(|ratio| !(ratio.is_finite() && ratio > 0.0)) {
+        return Err("has a likelihood ratio that is not above 0".into());
+    }
+    if let Some(name) = &rule.check
+        && check::by_name(name).is_none()
+    {
+        return Err(format!("names an unknown check `{name}`"));
+    }
+    let pattern = scanner::compile(&rule.pattern).map_err(|e| format!("has a pattern that does not compile: {e}"))?;
+    if pattern.is_match(b"") {
+        return Err("has a pattern that matches the empty string".into());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_is_sound() {
+        let mut seen: Vec<Rule> = Vec::new();
+        for (file, text) in TABLES {
+            for rule in read(file, text).unwrap() {
+                assert_eq!(validate(&rule, &seen), Ok(()), "{file} {}", rule.id);
+                assert!(rule.owasp.iter().all(|tag| super::super::rule::owasp_2026(tag).is_some()), "{}", rule.id);
+                seen.push(rule);
+            }
+        }
+    }
+
+    fn refused(text: &str) -> String {
+        Library::with_files([("own.toml", text)]).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_used_is_refused_with_file_id_and_reason() {
+        let rule = |id: &str, change: (&str, &str)| {
+            let usual = format!(
+                "[[rule]]\nid = \"{id}\"\ncategory = \"own\"\nseverity = \"low\"\nlikelihood_ratio = 2.0\nsummary = \"s\"\n\
+                 why = \"w\"\nsource = \"own\"\nkeywords = [\"own\"]\npattern = 'own'\nhits = [\"own\"]\nmisses = [\"other\"]\n"
+            );
+            usual.replace(change.0, change.1)
+        };
+        assert!(Library::with_files([("own.toml", rule("pii/own", ("", "")).as_str())]).is_ok());
+        for (change, reason) in [
+            (("'own'", "'(own'"), "own.toml: rule `pii/own` has a pattern that does not compile"),
+            (("'own'", "'(own)?'"), "own.toml: rule `pii/own` has a pattern that matches the empty string"),
+            (("pii/own", "own"), "own.toml: rule `own` needs an id"),
+            (("keywords = [\"own\"]\n", ""), "needs either keywords or digits"),
+            (("hits = [\"own\"]", "hits = []"), "needs examples"),
+            (("= 2.0", "= 0.0"), "likelihood ratio"),
+            (("why = \"w\"", "because = \"w\""), "unknown field `because`"),
+            (("source", "check = \"nothing\"\nsource"), "names an unknown check `nothing`"),
+        ] {
+            let error = refused(&rule("pii/own", change));
+            assert!(error.contains(reason), "{error} should say {reason}");
+        }
+        assert!(refused("rule = 3").contains("must be a list"));
+        assert!(refused("[[rule").contains("own.toml"));
+    }
+}

@@ -1,0 +1,179 @@
+//! What a rule is.
+//!
+//! A rule is an entry of a TOML table (`[[rule]]`), ours or a user's:
+//!
+//! ```toml
+//! [[rule]]
+//! id = "pii/email_address"          # family/name: injection/, pii/, secret/, output/
+//! category = "contact"              # what it is listed under
+//! severity = "medium"
+//! likelihood_ratio = 50.0           # P(hit | yes) / P(hit | no), when pattern and check hold
+//! summary = "E-mail address"
+//! why = "Names a person and a way to reach them."
+//! source = "RFC 5321, RFC 5322"
+//! owasp = ["LLM02"]                 # by the numbering of 2025; that of 2026 follows
+//! cwe = [200]
+//! keywords = ["@"]                  # one of them must stand in the text, in any case (ASCII)
+//! pattern = '(?i)\b[a-z0-9._%+-]{1,64}@[a-z0-9.-]{1,255}\.[a-z]{2,24}\b'
+//! check = "email"                   # by name, see `check`
+//! hits = ["write to jo@example.org"]
+//! misses = ["see @jo", "a@b"]
+//! ```
+//!
+//! Patterns match bytes: `\b`, `\w`, `\d` are ASCII. The group `value`, where there is one, is the evidence; else the
+//! whole match is.
+
+use serde::{Deserialize, Serialize};
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Worth knowing.
+    Info,
+    /// Slightly suspicious.
+    Low,
+    /// Suspicious.
+    Medium,
+    /// Wrong in itself.
+    High,
+    /// Harmful in itself.
+    Critical,
+}
+
+/// What a rule is about; the first part of its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Family {
+    /// Text that tries to subvert a model.
+    Injection,
+    /// Data about a person.
+    Pii,
+    /// What gives access.
+    Secret,
+    /// What an answer should not hold: exfiltration, active content, dangerous commands.
+    Output,
+}
+
+impl Family {
+    /// All families, in the order of docs and reports.
+    pub const ALL: [Family; 4] = [Family::Injection, Family::Pii, Family::Secret, Family::Output];
+
+    /// The name, as in rule ids.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Family::Injection => "injection",
+            Family::Pii => "pii",
+            Family::Secret => "secret",
+            Family::Output => "output",
+        }
+    }
+
+    /// The family of a rule id.
+    pub fn of(id: &str) -> Option<Family> {
+        let (family, name) = id.split_once('/')?;
+        let is_name =
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+        Family::ALL.into_iter().find(|known| is_name && known.as_str() == family)
+    }
+}
+
+/// One entry of a table.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// `family/name`.
+    pub id: String,
+    /// What it is listed under within its family.
+    pub category: String,
+    /// How bad a finding is.
+    pub severity: Severity,
+    /// P(hit | yes) / P(hit | no), when the pattern and the check hold.
+    pub likelihood_ratio: f64,
+    /// What it finds, in a few words.
+    pub summary: String,
+    /// Why that matters.
+    pub why: String,
+    /// Where pattern and check come from.
+    pub source: String,
+    /// OWASP Top 10 for LLM applications, by the numbering of 2025: `LLM02`.
+    #[serde(default)]
+    pub owasp: Vec<String>,
+    /// Common Weakness Enumeration.
+    #[serde(default)]
+    pub cwe: Vec<u32>,
+    /// One of them must stand in the text, in any case (ASCII). A rule has keywords or `digits`.
+    #[serde(default)]
+    pub keywords: Vec<String>,
+    /// Instead of keywords: the least and the most digits of the number that it looks for. Separators (space . - /)
+    /// may stand between them.
+    #[serde(default)]
+    pub digits: Option<[usize; 2]>,
+    /// Bytes before and after a keyword or number in which the match must lie.
+    #[serde(default)]
+    pub window: Option<[usize; 2]>,
+    /// What must match, as bytes.
+    pub pattern: String,
+    /// The least Shannon entropy of the value, in bits per character.
+    #[serde(default)]
+    pub min_entropy_bits: f64,
+    /// The check that must hold.
+    #[serde(default)]
+    pub check: Option<String>,
+    /// Words of which one, near the match, makes it more likely (in lower case; phrases are words joined by blanks).
+    #[serde(default)]
+    pub context: Vec<String>,
+    /// The likelihood ratio with such a word near.
+    #[serde(default)]
+    pub context_likelihood_ratio: Option<f64>,
+    /// Whether there is no hit without such a word.
+    #[serde(default)]
+    pub needs_context: bool,
+    /// Words of which none may stand near.
+    #[serde(default)]
+    pub not_context: Vec<String>,
+    /// Texts that must hit. `{base62:36}` and the like stand for made-up characters, see [`super::examples`].
+    pub hits: Vec<String>,
+    /// Texts that must not: near misses.
+    pub misses: Vec<String>,
+}
+
+/// Bytes before and after a keyword in which a match must lie, when the rule does not say.
+const WINDOW_BYTES: [usize; 2] = [64, 320];
+
+impl Rule {
+    /// The family; [`Family::Output`] for an id that names none, which a library does not accept.
+    pub fn family(&self) -> Family {
+        Family::of(&self.id).unwrap_or(Family::Output)
+    }
+
+    /// Bytes before and after a keyword in which the match must lie.
+    pub fn window_bytes(&self) -> [usize; 2] {
+        self.window.unwrap_or(WINDOW_BYTES)
+    }
+
+    /// The likelihood ratio with or without a context word near.
+    pub fn ratio(&self, in_context: bool) -> f64 {
+        let usual = self.likelihood_ratio;
+        if in_context { self.context_likelihood_ratio.unwrap_or(usual) } else { usual }
+    }
+}
+
+/// The tags of OWASP's Top 10 for LLM applications in the numbering of 2026, by that of 2025.
+///
+/// **Source**: OWASP, Top 10 for LLM Applications 2025 and 2026.
+pub fn owasp_2026(tag_2025: &str) -> Option<&'static str> {
+    const CROSSWALK: [(&str, &str); 10] = [
+        ("LLM01", "LLM01"),
+        ("LLM02", "LLM02"),
+        ("LLM03", "LLM04"),
+        ("LLM04", "LLM05"),
+        ("LLM05", "LLM10"),
+        ("LLM06", "LLM03"),
+        ("LLM07", "LLM08"),
+        ("LLM08", "LLM09"),
+        ("LLM09", "LLM07"),
+        ("LLM10", "LLM06"),
+    ];
+    CROSSWALK.iter().find(|(of_2025, _)| *of_2025 == tag_2025).map(|(_, of_2026)| *of_2026)
+}
