@@ -63,7 +63,8 @@ impl Layers {
         let describe = |error: toml::de::Error| ConfigError(describe(&error, text, path));
         // Parsed alone first: only the text itself can say on which line the fault stands.
         toml::from_str::<Settings>(text).map_err(describe)?;
-        let file = toml::from_str::<Table>(text).map_err(describe)?;
+        let mut file = toml::from_str::<Table>(text).map_err(describe)?;
+        anchor_paths(&mut file, path.parent().unwrap_or(Path::new("")));
         Ok(Layers { path: Some(path.to_owned()), file, command_line: Table::new() })
     }
 
@@ -133,6 +134,24 @@ impl Layers {
         merge(&mut table, &self.file);
         merge(&mut table, &self.command_line);
         Ok(table)
+    }
+}
+
+/// Makes the paths of a configuration file relative to that file, wherever the command runs.
+fn anchor_paths(file: &mut Table, folder: &Path) {
+    let anchor = |value: &mut Value| {
+        if let Value::String(path) = value
+            && !path.is_empty()
+        {
+            *path = folder.join(&*path).display().to_string();
+        }
+    };
+    let Some(Value::Table(rules)) = file.get_mut("rules") else { return };
+    if let Some(Value::Array(files)) = rules.get_mut("files") {
+        files.iter_mut().for_each(anchor);
+    }
+    if let Some(suppressions) = rules.get_mut("suppressions") {
+        anchor(suppressions);
     }
 }
 

@@ -67,6 +67,8 @@ pub struct Settings {
     pub map: Mapping,
     /// Limits of the reader.
     pub input: InputSettings,
+    /// Rules of your own, and which rules are looked for.
+    pub rules: RuleSettings,
     /// Constants of the engines.
     pub engines: EngineSettings,
     /// Constants of the ordered memory.
@@ -122,6 +124,27 @@ impl Settings {
             let policy = self.questions.of(question);
             overrides.map_or(policy, |stream| stream.of(question).apply(policy))
         })
+    }
+}
+
+/// Rules of your own, and which rules are looked for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RuleSettings {
+    /// Files with rules of your own, in the form that `llmverify rules show ID` prints; relative to this file.
+    pub files: Vec<String>,
+    /// Rules that are not looked for: an id, or the beginning of ids such as `pii/` or `secret/generic_`.
+    pub off: Vec<String>,
+    /// Likelihood ratios other than the rule's own, by id.
+    pub likelihood_ratio: BTreeMap<String, f64>,
+    /// The file of suppressions, relative to this file; empty for llmverify.suppress.toml where there is one beside it.
+    pub suppressions: String,
+}
+
+impl RuleSettings {
+    /// Whether the rule is looked for.
+    pub fn looks_for(&self, id: &str) -> bool {
+        !self.off.iter().any(|off| id == off || (off.ends_with(['/', '_']) && id.starts_with(off.as_str())))
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{
         reader::{Parsed, RecordReader, Rejected},
     },
     report::verdict_record::bounded,
-    rules::Scanner,
+    rules::{Scanner, Suppressions},
     stats::hash,
     text::Features,
 };
@@ -63,6 +63,8 @@ pub struct Call<'a> {
     pub row: Row,
     /// Where personal data and secrets stand: field and bytes. Excerpts leave them out.
     pub sensitive: Vec<(Cow<'static, str>, Range<usize>)>,
+    /// Indices of the suppressions that took a hit out.
+    pub suppressed: Vec<usize>,
 }
 
 /// All that stage 2 needs, shared by its threads.
@@ -72,6 +74,7 @@ pub struct Analyst<'s> {
     pub engines: &'s [&'s dyn Engine],
     pub profiles: &'s HashMap<String, Profile>,
     pub scanner: &'s Scanner,
+    pub suppressions: &'s Suppressions,
     pub filter: &'s Filter,
 }
 
@@ -122,10 +125,9 @@ impl Analyst<'_> {
             return Outcome::Feedback(Box::new(row));
         }
         let mut assessments = Vec::new();
-        let evidence = Evidence::of(&record, self.scanner);
+        let evidence = Evidence::of(&record, self.scanner, self.suppressions);
         self.assess(&record, &evidence, &mut row, &mut assessments);
-        let sensitive = evidence.sensitive(self.scanner);
-        drop(evidence);
+        let Evidence { sensitive, suppressed, .. } = evidence;
         match record.kind {
             Kind::Tool => {
                 let profile = record.tool.as_deref().and_then(|tool| self.profiles.get(tool));
@@ -134,7 +136,7 @@ impl Analyst<'_> {
             }
             Kind::Llm | Kind::Feedback => {}
         }
-        Outcome::Call(Box::new(Call { record, stream, assessments, row, sensitive }))
+        Outcome::Call(Box::new(Call { record, stream, assessments, row, sensitive, suppressed }))
     }
 
     fn assess(

@@ -117,6 +117,11 @@ impl<'a> Opinion<'a> {
         VerdictRecord::new(self.identity(), self.judged(), |finding| excerpt_of(&self.call, finding))
     }
 
+    /// Indices of the suppressions that took a hit out.
+    pub fn suppressed(&self) -> &[usize] {
+        &self.call.suppressed
+    }
+
     /// What the report counts of the call besides its verdict.
     pub fn measures(&self) -> Measures<'_> {
         let (call, record) = (&self.call, &self.call.record);

@@ -33,7 +33,7 @@ use crate::{
     input::{Batch, Reader},
     record::reader::RecordReader,
     report::{Partial, Report, VerdictRecord, format::Renderer, summary, verdict_record::Identity},
-    rules::{Library, Scanner},
+    rules::{Library, Rule, Scanner, Suppressions},
 };
 
 pub use filter::{Filter, Sample, parse_time};
@@ -66,6 +66,7 @@ pub struct Auditor {
     baseline_engines: Vec<Arc<dyn BaselineEngine>>,
     profiles: HashMap<String, Profile>,
     scanner: Arc<Scanner>,
+    suppressions: Suppressions,
 }
 
 /// One analysed unit with what the ordered stage made of it.
@@ -81,13 +82,15 @@ impl Auditor {
         for name in &settings.only {
             check_engine_name(name, &names)?;
         }
-        let scanner = Arc::new(Scanner::new(Library::built_in()));
+        let is_wanted = |rule: &Rule| settings.rules.looks_for(&rule.id);
+        let scanner = Arc::new(Scanner::of_rules(library(&settings)?, is_wanted));
         Ok(Auditor {
             reader: RecordReader::new(settings.map.clone()),
             engines: registry::engines(&settings, &scanner),
             baseline_engines: registry::baseline_engines(&settings),
             profiles: profiles(&settings)?,
             scanner,
+            suppressions: Suppressions::default(),
             settings,
         })
     }
@@ -104,6 +107,18 @@ impl Auditor {
     pub fn with_baseline_engine(mut self, engine: impl BaselineEngine + 'static) -> Auditor {
         self.baseline_engines.push(Arc::new(engine));
         self
+    }
+
+    /// Leaves out what a person has accepted.
+    #[must_use]
+    pub fn with_suppressions(mut self, suppressions: Suppressions) -> Auditor {
+        self.suppressions = suppressions;
+        self
+    }
+
+    /// The rules that the audit looks for, a user's own among them.
+    pub fn library(&self) -> &Library {
+        self.scanner.library()
     }
 
     /// The settings of the audit.
@@ -151,7 +166,9 @@ impl Auditor {
         for (name, limit, times) in history.limits_reached() {
             whole.limit(name, limit, times);
         }
-        let report = Report::new(whole, &totals(input, units), &self.settings.gate, &self.settings.engines.health);
+        let mut report =
+            Report::new(whole, &totals(input, units), &self.settings.gate, &self.settings.engines.health);
+        report.suppressions.name(&self.suppressions);
         for sink in sinks.iter_mut() {
             sink.finish(&report)?;
         }
@@ -215,6 +232,7 @@ impl Auditor {
                 Outcome::Call(_) => {
                     let Some(opinion) = self.opinion(observed) else { continue };
                     sinks::record(renderers, &opinion, &mut chunks);
+                    partial.suppressed(opinion.suppressed());
                     partial.record(&opinion.identity(), &opinion.judged(), &opinion.measures(), || opinion.record());
                     for shift in shifts.iter().flatten() {
                         partial.event(opinion.event(shift));
@@ -242,6 +260,7 @@ impl Auditor {
             engines: &engines,
             profiles: &self.profiles,
             scanner: &self.scanner,
+            suppressions: &self.suppressions,
             filter,
         };
         let mut progress = Progress::default();
@@ -278,6 +297,20 @@ impl Auditor {
         };
         batch.into_iter().map(observe).collect()
     }
+}
+
+/// Our rules and those of the user's files, as `settings` wants them.
+///
+/// # Errors
+/// When a file cannot be read, or a rule cannot be used.
+pub fn library(settings: &Settings) -> Result<Library> {
+    let read = |file: &String| {
+        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the rules {file}"))?;
+        Ok((file.clone(), text))
+    };
+    let files: Vec<(String, String)> = settings.rules.files.iter().map(read).collect::<Result<_>>()?;
+    let library = Library::with_files(files.iter().map(|(file, text)| (file.as_str(), text.as_str())))?;
+    Ok(library.with_ratios(&settings.rules.likelihood_ratio)?)
 }
 
 /// The tool profiles, ready to be used.

@@ -56,7 +56,7 @@ pub fn baseline_engines(settings: &Settings) -> Vec<Arc<dyn BaselineEngine>> {
 pub fn abouts() -> Vec<About> {
     let settings = Settings::default();
     let mut abouts: Vec<About> = Vec::new();
-    let nothing = Arc::new(Scanner::for_families(Library::built_in(), &[]));
+    let nothing = Arc::new(Scanner::of_rules(Library::built_in(), |_| false));
     abouts.extend(all_engines(&settings, &nothing).iter().map(|engine| engine.about()));
     abouts.extend(all_baseline_engines(&settings).iter().map(|engine| engine.about()));
     abouts.push(runtime::health::ABOUT);

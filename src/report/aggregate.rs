@@ -72,6 +72,8 @@ pub struct Partial {
     pub(super) events: Vec<Event>,
     pub(super) events_total: u64,
     pub(super) limits: BTreeMap<&'static str, LimitCounts>,
+    /// How often each suppression took a hit out, by its index.
+    pub(super) suppressed: BTreeMap<usize, u64>,
 }
 
 /// What became of the units.
@@ -164,6 +166,13 @@ impl Partial {
         }));
     }
 
+    /// Counts hits that suppressions took out, by the indices of these.
+    pub fn suppressed(&mut self, by: &[usize]) {
+        for index in by {
+            *self.suppressed.entry(*index).or_default() += 1;
+        }
+    }
+
     /// Counts a unit that is no record.
     pub fn rejected(&mut self, unit: &RejectedUnit) {
         self.ledger.rejected += 1;
@@ -234,6 +243,9 @@ impl Partial {
         self.events.extend(next.events);
         self.events.truncate(EVENTS_MAX);
         self.events_total += next.events_total;
+        for (index, times) in next.suppressed {
+            *self.suppressed.entry(index).or_default() += times;
+        }
         for (name, counts) in next.limits {
             self.limit(name, counts.limit, counts.times);
         }

@@ -1,6 +1,6 @@
 //! The report object: what the whole audit says, the same in every format.
 
-use std::{borrow::Cow, cmp::Reverse};
+use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +14,9 @@ use super::{
 };
 use crate::{
     engines::{Question, Severity, runtime::health},
+    rules::suppress::{Suppression, Suppressions},
     stats::{histogram::Histogram, wilson},
+    text::excerpt::shown,
     verdict::gate::{self, Counts, Outcome},
 };
 
@@ -54,8 +56,49 @@ pub struct Report {
     pub rejected: RejectedSummary,
     /// The fields that were present but could not be used.
     pub problems: ProblemSummary,
+    /// What a person has accepted, and what of that was not found or has expired.
+    pub suppressions: SuppressionSummary,
     /// The limits that were reached.
     pub limits_reached: Vec<LimitReached>,
+}
+
+/// What a person has accepted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SuppressionSummary {
+    /// Hits that were taken out.
+    pub hits: u64,
+    /// Entries that took none out; delete them.
+    pub unused: Vec<SuppressionEntry>,
+    /// Entries that have expired: what they accepted counts again.
+    pub expired: Vec<SuppressionEntry>,
+    #[serde(skip)]
+    by_entry: BTreeMap<usize, u64>,
+}
+
+/// One entry of the file of suppressions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SuppressionEntry {
+    /// The rule.
+    pub rule: String,
+    /// What it found, as a keyed hash.
+    pub fingerprint: String,
+    /// Who accepted it.
+    pub owner: String,
+}
+
+impl SuppressionSummary {
+    /// Names the entries of `suppressions` that have expired or were of no use.
+    pub fn name(&mut self, suppressions: &Suppressions) {
+        let entry = |of: &Suppression| SuppressionEntry {
+            rule: of.rule.clone(),
+            fingerprint: of.fingerprint.clone(),
+            owner: shown(&of.owner),
+        };
+        let entries = suppressions.entries();
+        self.expired = suppressions.expired().iter().map(|index| entry(&entries[*index])).collect();
+        let is_unused = |index: &usize| !self.by_entry.contains_key(index) && !suppressions.expired().contains(index);
+        self.unused = (0..entries.len()).filter(is_unused).map(|index| entry(&entries[index])).collect();
+    }
 }
 
 /// Name and version of the format of [`Report`].
@@ -366,6 +409,11 @@ impl Report {
                 first: whole.problems,
             },
             events: whole.events,
+            suppressions: SuppressionSummary {
+                hits: whole.suppressed.values().sum(),
+                by_entry: whole.suppressed,
+                ..SuppressionSummary::default()
+            },
             limits_reached,
         }
     }

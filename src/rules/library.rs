@@ -6,6 +6,7 @@
 //! ratio, or a list of examples is empty. Whether the examples do what they say is for [`super::examples`].
 
 use std::{
+    collections::BTreeMap,
     fmt,
     sync::{Arc, LazyLock},
 };
@@ -78,6 +79,29 @@ impl Library {
                 })?;
                 rules.push(rule);
             }
+        }
+        Ok(Library { rules: Arc::new(rules) })
+    }
+
+    /// The same rules with other likelihood ratios, by id. A rule's ratio in context moves in the same proportion.
+    ///
+    /// # Errors
+    /// When there is no such rule, or the ratio is none.
+    pub fn with_ratios(&self, ratios: &BTreeMap<String, f64>) -> Result<Library, RuleError> {
+        let mut rules = self.rules.to_vec();
+        for (id, ratio) in ratios {
+            let refuse = |reason: &str| RuleError {
+                file: "rules.likelihood_ratio".into(),
+                rule: id.clone(),
+                reason: reason.into(),
+            };
+            let rule = rules.iter_mut().find(|rule| rule.id == *id).ok_or_else(|| refuse("does not exist"))?;
+            if !(ratio.is_finite() && *ratio > 0.0) {
+                return Err(refuse("has a likelihood ratio that is not above 0"));
+            }
+            let change = ratio / rule.likelihood_ratio;
+            rule.likelihood_ratio = *ratio;
+            rule.context_likelihood_ratio = rule.context_likelihood_ratio.map(|usual| usual * change);
         }
         Ok(Library { rules: Arc::new(rules) })
     }

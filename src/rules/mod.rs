@@ -5,6 +5,7 @@
 //! - [`check`]: the checks that a rule may name (a check digit, a decoded structure)
 //! - [`examples`]: the texts that a rule must hit and must miss, and running them
 //! - [`scanner`]: text → [`Hit`]s: keywords, then a window, then the pattern, then context and check
+//! - [`suppress`]: findings that a person has accepted, told by what was found and not by where
 //!
 //! From an entry come the scanner's pattern, the documentation, `llmverify rules`, the tests and the tags in reports.
 
@@ -13,8 +14,10 @@ pub mod examples;
 pub mod library;
 pub mod rule;
 pub mod scanner;
+pub mod suppress;
 
 pub use check::{Candidate, Check, Checked};
 pub use library::{Library, RuleError};
 pub use rule::{Family, Rule, Severity};
 pub use scanner::{Hit, Scanner};
+pub use suppress::Suppressions;

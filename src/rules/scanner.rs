@@ -11,7 +11,7 @@ use std::{ops::Range, sync::OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::{Candidate, Check, Checked, Family, Library, Rule, check};
+use super::{Candidate, Check, Checked, Library, Rule, check};
 
 /// Hits of one rule in one text.
 pub const HITS_PER_RULE_MAX: usize = 200;
@@ -77,17 +77,17 @@ struct Window {
 impl Scanner {
     /// A scanner for all rules of `library`.
     pub fn new(library: Library) -> Scanner {
-        Scanner::for_families(library, &Family::ALL)
+        Scanner::of_rules(library, |_| true)
     }
 
-    /// A scanner for the rules of some families.
-    pub fn for_families(library: Library, families: &[Family]) -> Scanner {
+    /// A scanner for the rules of `library` that are wanted.
+    pub fn of_rules(library: Library, is_wanted: impl Fn(&Rule) -> bool) -> Scanner {
         let mut keywords: Vec<String> = Vec::new();
         let mut called: Vec<Vec<u32>> = Vec::new();
         let mut number_rules = Vec::new();
         let mut index_of = std::collections::BTreeMap::new();
         for (rule, index) in library.rules().iter().zip(0..) {
-            if !families.contains(&rule.family()) {
+            if !is_wanted(rule) {
                 continue;
             }
             if rule.digits.is_some() {

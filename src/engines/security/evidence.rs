@@ -13,7 +13,7 @@ use std::{borrow::Cow, ops::Range};
 
 use crate::{
     record::{Kind, Prompt, Record, json::Json},
-    rules::{Family, Hit, Rule, Scanner, scanner::Scan},
+    rules::{Family, Hit, Rule, Scanner, Suppressions, scanner::Scan},
     text::decode::{self, Decoded},
 };
 
@@ -68,6 +68,10 @@ pub struct ScannedText<'r> {
 pub struct Evidence<'r> {
     /// In the order of the normal form.
     pub texts: Vec<ScannedText<'r>>,
+    /// Where personal data and secrets stand, suppressed or not: field and bytes. Excerpts leave them out.
+    pub sensitive: Vec<(Cow<'static, str>, Range<usize>)>,
+    /// Indices of the suppressions that took a hit out.
+    pub suppressed: Vec<usize>,
     /// Whether a limit was reached.
     pub is_capped: bool,
 }
@@ -114,8 +118,8 @@ impl ScannedText<'_> {
 }
 
 impl<'r> Evidence<'r> {
-    /// Scans every text of `record`.
-    pub fn of(record: &'r Record<'_>, scanner: &Scanner) -> Evidence<'r> {
+    /// Scans every text of `record`, and takes out what is suppressed.
+    pub fn of(record: &'r Record<'_>, scanner: &Scanner, suppressions: &Suppressions) -> Evidence<'r> {
         let mut evidence = Evidence::default();
         if let Some(system) = &record.system {
             evidence.add("/system".into(), Place::System, Cow::Borrowed(system), 0, scanner);
@@ -146,17 +150,29 @@ impl<'r> Evidence<'r> {
                 }
             }
         }
+        evidence.suppress(scanner, suppressions);
         evidence
     }
 
-    /// Where hits of personal data and secrets stand, for whoever makes excerpts: field and bytes.
-    pub fn sensitive(&self, scanner: &Scanner) -> Vec<(Cow<'static, str>, Range<usize>)> {
-        let mut spans = Vec::new();
-        for text in &self.texts {
-            let found = text.found(scanner, Family::Pii).chain(text.found(scanner, Family::Secret));
-            spans.extend(found.filter_map(|found| Some((text.field.clone(), found.span()?))));
+    /// Takes the hits out that a person has accepted, after noting where they stand.
+    fn suppress(&mut self, scanner: &Scanner, suppressions: &Suppressions) {
+        for text in &mut self.texts {
+            for family in [Family::Pii, Family::Secret] {
+                let spans = text.found(scanner, family).filter_map(|found| found.span());
+                self.sensitive.extend(spans.map(|span| (text.field.clone(), span)));
+            }
+            let mut is_live = |value: &str, hit: &Hit| {
+                let evidence = value.get(hit.span.clone()).unwrap_or_default();
+                let by = suppressions.suppresses(&scanner.library().rule(hit.rule).id, evidence);
+                self.suppressed.extend(by);
+                by.is_none()
+            };
+            let value = &text.text;
+            text.scan.hits.retain(|hit| is_live(value, hit));
+            for (view, scan) in &mut text.views {
+                scan.hits.retain(|hit| is_live(&view.text, hit));
+            }
         }
-        spans
     }
 
     fn add(&mut self, field: Cow<'static, str>, place: Place, text: Cow<'r, str>, prefix: usize, scanner: &Scanner) {
