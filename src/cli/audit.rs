@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail};
 use clap::ValueHint;
 
 use llmverify::{
-    config::Settings,
+    config::Layers,
     input::Reader,
     pipeline::{Auditor, Sink},
     report::{
@@ -26,6 +26,7 @@ use super::{
     inputs::Inputs,
     progress::Bar,
     style::{FAINT, WARNING},
+    suppressions::{drafting, write_draft},
 };
 
 /// Audits logs: a verdict per record, a health report for the whole, and an exit status for CI.
@@ -53,6 +54,9 @@ pub struct Args {
     /// Which records go into reports: all, flagged or none [default: all for jsonl and csv, flagged for json].
     #[arg(long, value_name = "WHICH", help_heading = "Output")]
     records: Option<Records>,
+    /// Draft suppressions of all that was found in flagged and blocked records, at the end of this file.
+    #[arg(long, value_name = "FILE", help_heading = "Output", value_hint = ValueHint::FilePath)]
+    write_suppressions: Option<PathBuf>,
     /// Write nothing to standard output, and no progress and no warnings.
     #[arg(long, short, help_heading = "Output")]
     quiet: bool,
@@ -79,11 +83,17 @@ const WIDTH_DEFAULT: u16 = 100;
 
 /// Runs the audit.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
-    let settings = args.settings()?;
+    let layers = args.layers()?;
+    let settings = layers.settings()?;
     let mut reader = args.inputs.open(&settings)?;
     let outputs = args.outputs(&reader)?;
     let filter = args.inputs.filter(&settings)?;
     let auditor = Auditor::new(settings)?;
+    let mut suppressions = args.inputs.suppressions(&layers, &auditor)?;
+    if args.write_suppressions.is_some() {
+        suppressions = drafting(suppressions);
+    }
+    let auditor = auditor.with_suppressions(suppressions.clone());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
 
     let mut sinks = Vec::new();
@@ -98,6 +108,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     drop(sinks);
     let report =
         result.map_err(|error| anyhow::Error::new(CouldNotAudit(format!("cannot write the report: {error:#}"))))?;
+    if let Some(path) = &args.write_suppressions {
+        let drafted = write_draft(path, &suppressions, &report)?;
+        anstream::eprintln!("{drafted} suppressions drafted in {}; give each a reason and an owner", path.display());
+    }
     if nobody_reads && args.out.is_empty() {
         return Ok(ExitStatus::Ok);
     }
@@ -125,7 +139,7 @@ impl Output {
 }
 
 impl Args {
-    fn settings(&self) -> anyhow::Result<Settings> {
+    fn layers(&self) -> anyhow::Result<Layers> {
         let mut layers = self.inputs.layers()?;
         if let Some(fail_on) = self.fail_on {
             layers.set("gate.fail_on", fail_on.as_str());
@@ -143,7 +157,7 @@ impl Args {
         if let Some(records) = self.min_records {
             layers.set("gate.min_records", i64::from(records));
         }
-        Ok(layers.settings()?)
+        Ok(layers)
     }
 
     fn outputs(&self, reader: &Reader) -> anyhow::Result<Vec<Output>> {
@@ -202,6 +216,15 @@ fn warn(report: &Report) {
     let total = rejected.total + report.problems.total;
     if total > listed {
         let _ = writeln!(err, "{FAINT}and {} more; --format jsonl lists all of them{FAINT:#}", total - listed);
+    }
+    for (entries, what) in [
+        (&report.suppressions.expired, "has expired: what it accepted counts again"),
+        (&report.suppressions.unused, "suppressed nothing in this log"),
+    ] {
+        for entry in entries {
+            let place = format!("suppression {} {} ({})", entry.rule, entry.fingerprint, entry.owner);
+            let _ = writeln!(err, "{WARNING}warning:{WARNING:#} {} {what}", safe(&place));
+        }
     }
     for stream in report.streams.iter().filter(|stream| stream.timestamps_backwards > 0) {
         let name = stream.name.as_deref().unwrap_or("(unknown)");

@@ -41,10 +41,13 @@ pub struct Args {
 
 /// Finds the record and shows the waterfall.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
-    let settings = args.inputs.layers()?.settings()?;
+    let layers = args.inputs.layers()?;
+    let settings = layers.settings()?;
     let mut reader = args.inputs.open(&settings)?;
     let filter = args.inputs.filter(&settings)?;
     let auditor = Auditor::new(settings)?;
+    let suppressions = args.inputs.suppressions(&layers, &auditor)?;
+    let auditor = auditor.with_suppressions(suppressions);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
     let found = pool.install(|| auditor.explain(&mut reader, &filter, |record| args.wants(record)))?;
     let Some(record) = found else {

@@ -8,8 +8,11 @@ use clap::{Args, ValueEnum, ValueHint};
 use llmverify::{
     config::{Layers, Settings},
     input::{Limits, Reader},
-    pipeline::{Filter, Sample, parse_time},
+    pipeline::{Auditor, Filter, Sample, parse_time},
+    rules::Suppressions,
 };
+
+use super::suppressions::{self, SuppressionArgs};
 
 /// What to read, and with which settings.
 #[derive(Debug, Args)]
@@ -20,6 +23,8 @@ pub struct Inputs {
 
     #[command(flatten)]
     pub settings: SettingsArgs,
+    #[command(flatten)]
+    pub suppressions: SuppressionArgs,
 
     /// Where a home-made log keeps a field: `FIELD=/json/pointer[:unit]`, as in `latency_ms=/meta/latency_s:s`.
     #[arg(long, value_name = "FIELD=POINTER", help_heading = "Input")]
@@ -59,6 +64,9 @@ pub struct SettingsArgs {
     /// No configuration file.
     #[arg(long, help_heading = "Settings")]
     pub isolated: bool,
+    /// A file with rules of your own; repeatable.
+    #[arg(long, value_name = "FILE", help_heading = "Settings", value_hint = ValueHint::FilePath)]
+    pub rules: Vec<String>,
     /// Whose constants are the defaults.
     #[arg(long, value_name = "WHOSE", help_heading = "Settings")]
     pub compat: Option<Compat>,
@@ -101,6 +109,9 @@ impl SettingsArgs {
         let mut layers = Layers::read(found.as_deref())?;
         if let Some(compat) = self.compat {
             layers.set("compat", name_of(compat));
+        }
+        if !self.rules.is_empty() {
+            layers.set("rules.files", self.rules.clone());
         }
         Ok(layers)
     }
@@ -158,6 +169,12 @@ impl Inputs {
             |path: &String| path != "-" && fs::metadata(path).map_or(true, |of| of.is_file() || of.is_dir());
         let is_repeatable = self.paths.iter().all(is_repeatable);
         Filter::new(&settings.input, is_repeatable, || self.open(settings))
+    }
+
+    /// What a person has accepted.
+    pub fn suppressions(&self, layers: &Layers, auditor: &Auditor) -> anyhow::Result<Suppressions> {
+        let path = self.suppressions.path(layers, auditor.settings(), self.settings.isolated);
+        suppressions::read(path.as_deref(), auditor.library())
     }
 
     /// The threads to use.

@@ -8,8 +8,10 @@ mod explain;
 mod init;
 mod inputs;
 mod progress;
+mod rules;
 mod schema;
 pub mod style;
+mod suppressions;
 
 use std::io;
 
@@ -42,6 +44,7 @@ enum Command {
     Explain(Box<explain::Args>),
     Engines(engines::Args),
     Engine(engine::Args),
+    Rules(rules::Args),
     Schema(schema::Args),
     Config(config::Args),
     Init(init::Args),
@@ -63,6 +66,7 @@ pub fn run() -> anyhow::Result<ExitStatus> {
         Command::Explain(args) => explain::run(&args),
         Command::Engines(args) => engines::run(&args),
         Command::Engine(args) => engine::run(&args),
+        Command::Rules(args) => rules::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Config(args) => config::run(&args),
         Command::Init(args) => init::run(&args),

@@ -65,6 +65,8 @@ pub struct Call<'a> {
     pub sensitive: Vec<(Cow<'static, str>, Range<usize>)>,
     /// Indices of the suppressions that took a hit out.
     pub suppressed: Vec<usize>,
+    /// Rule and fingerprint of every hit, while suppressions are drafted.
+    pub fingerprints: Vec<(String, String)>,
 }
 
 /// All that stage 2 needs, shared by its threads.
@@ -127,7 +129,7 @@ impl Analyst<'_> {
         let mut assessments = Vec::new();
         let evidence = Evidence::of(&record, self.scanner, self.suppressions);
         self.assess(&record, &evidence, &mut row, &mut assessments);
-        let Evidence { sensitive, suppressed, .. } = evidence;
+        let Evidence { sensitive, suppressed, fingerprints, .. } = evidence;
         match record.kind {
             Kind::Tool => {
                 let profile = record.tool.as_deref().and_then(|tool| self.profiles.get(tool));
@@ -136,7 +138,7 @@ impl Analyst<'_> {
             }
             Kind::Llm | Kind::Feedback => {}
         }
-        Outcome::Call(Box::new(Call { record, stream, assessments, row, sensitive, suppressed }))
+        Outcome::Call(Box::new(Call { record, stream, assessments, row, sensitive, suppressed, fingerprints }))
     }
 
     fn assess(

@@ -122,6 +122,15 @@ impl<'a> Opinion<'a> {
         &self.call.suppressed
     }
 
+    /// Rule and fingerprint of what is shown of a flagged or blocked call, while suppressions are drafted.
+    pub fn drafts(&self) -> impl Iterator<Item = &(String, String)> {
+        let is_shown = |rule: &str| {
+            let findings = self.assessments.iter().flat_map(|(_, said)| &said.findings);
+            self.verdict.decision >= Decision::Flag && findings.into_iter().any(|finding| finding.rule == rule)
+        };
+        self.call.fingerprints.iter().filter(move |(rule, _)| is_shown(rule))
+    }
+
     /// What the report counts of the call besides its verdict.
     pub fn measures(&self) -> Measures<'_> {
         let (call, record) = (&self.call, &self.call.record);

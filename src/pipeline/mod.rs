@@ -166,8 +166,7 @@ impl Auditor {
         for (name, limit, times) in history.limits_reached() {
             whole.limit(name, limit, times);
         }
-        let mut report =
-            Report::new(whole, &totals(input, units), &self.settings.gate, &self.settings.engines.health);
+        let mut report = Report::new(whole, &totals(input, units), &self.settings.gate, &self.settings.engines.health);
         report.suppressions.name(&self.suppressions);
         for sink in sinks.iter_mut() {
             sink.finish(&report)?;
@@ -233,6 +232,7 @@ impl Auditor {
                     let Some(opinion) = self.opinion(observed) else { continue };
                     sinks::record(renderers, &opinion, &mut chunks);
                     partial.suppressed(opinion.suppressed());
+                    partial.draft(&opinion.identity(), opinion.drafts());
                     partial.record(&opinion.identity(), &opinion.judged(), &opinion.measures(), || opinion.record());
                     for shift in shifts.iter().flatten() {
                         partial.event(opinion.event(shift));

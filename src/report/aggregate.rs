@@ -54,6 +54,9 @@ pub struct Measures<'a> {
     pub timestamp_ms: Option<i64>,
 }
 
+/// Suppressions that one audit drafts.
+pub const DRAFTS_MAX: usize = 10_000;
+
 /// What some records add to the report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Partial {
@@ -74,6 +77,8 @@ pub struct Partial {
     pub(super) limits: BTreeMap<&'static str, LimitCounts>,
     /// How often each suppression took a hit out, by its index.
     pub(super) suppressed: BTreeMap<usize, u64>,
+    /// What could be suppressed: rule and fingerprint, and where it was first seen.
+    pub(super) drafts: BTreeMap<(String, String), String>,
 }
 
 /// What became of the units.
@@ -173,6 +178,15 @@ impl Partial {
         }
     }
 
+    /// Notes what could be suppressed: rule and fingerprint, found in the record `identity`.
+    pub fn draft<'d>(&mut self, identity: &Identity<'_>, found: impl Iterator<Item = &'d (String, String)>) {
+        for what in found {
+            let place = || format!("{}:{}", identity.source, identity.line);
+            self.drafts.entry(what.clone()).or_insert_with(place);
+        }
+        self.cap_drafts();
+    }
+
     /// Counts a unit that is no record.
     pub fn rejected(&mut self, unit: &RejectedUnit) {
         self.ledger.rejected += 1;
@@ -243,6 +257,10 @@ impl Partial {
         self.events.extend(next.events);
         self.events.truncate(EVENTS_MAX);
         self.events_total += next.events_total;
+        for (what, place) in next.drafts {
+            self.drafts.entry(what).or_insert(place);
+        }
+        self.cap_drafts();
         for (index, times) in next.suppressed {
             *self.suppressed.entry(index).or_default() += times;
         }
@@ -273,6 +291,13 @@ impl Partial {
         sum.findings += counts.findings;
         sum.records += counts.records;
         sum.severity = sum.severity.max(counts.severity);
+    }
+
+    /// Which are kept must not depend on how the log was cut into parts, so the first in their own order are.
+    fn cap_drafts(&mut self) {
+        while self.drafts.len() > DRAFTS_MAX {
+            self.drafts.pop_last();
+        }
     }
 
     fn keep_if_bad(&mut self, verdict: &Verdict, full: impl FnOnce() -> VerdictRecord) {

@@ -71,6 +71,9 @@ pub struct SuppressionSummary {
     pub unused: Vec<SuppressionEntry>,
     /// Entries that have expired: what they accepted counts again.
     pub expired: Vec<SuppressionEntry>,
+    /// What could be suppressed, while suppressions are drafted: rule and fingerprint, and where it was first seen.
+    #[serde(skip)]
+    pub drafts: BTreeMap<(String, String), String>,
     #[serde(skip)]
     by_entry: BTreeMap<usize, u64>,
 }
@@ -412,6 +415,7 @@ impl Report {
             suppressions: SuppressionSummary {
                 hits: whole.suppressed.values().sum(),
                 by_entry: whole.suppressed,
+                drafts: whole.drafts,
                 ..SuppressionSummary::default()
             },
             limits_reached,

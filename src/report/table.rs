@@ -81,6 +81,9 @@ fn opening(report: &Report, page: &mut Page) {
         size(input.bytes),
     ));
     page.paragraph(&ledger(report));
+    if report.suppressions.hits > 0 {
+        page.paragraph(&format!("{} suppressed", counted(report.suppressions.hits, "finding", "findings")));
+    }
     page.gap();
     let exit = report.gate.exit.code();
     let (mark, word) = if report.gate.passed { (Mark::Good, "PASSED") } else { (Mark::Bad, "NOT PASSED") };

@@ -69,7 +69,15 @@ impl Library {
     /// # Errors
     /// When a rule cannot be used; see the head of this file.
     pub fn with_files<'f>(files: impl IntoIterator<Item = (&'f str, &'f str)>) -> Result<Library, RuleError> {
-        let mut rules = BUILT_IN.rules.to_vec();
+        Library::built_in().with_more(files)
+    }
+
+    /// These rules and those of further files.
+    ///
+    /// # Errors
+    /// As [`Library::with_files`].
+    pub fn with_more<'f>(&self, files: impl IntoIterator<Item = (&'f str, &'f str)>) -> Result<Library, RuleError> {
+        let mut rules = self.rules.to_vec();
         for (file, text) in files {
             for rule in read(file, text)? {
                 validate(&rule, &rules).map_err(|reason| RuleError {

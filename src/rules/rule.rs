@@ -79,7 +79,7 @@ impl Family {
 }
 
 /// One entry of a table.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// `family/name`.
@@ -97,45 +97,49 @@ pub struct Rule {
     /// Where pattern and check come from.
     pub source: String,
     /// OWASP Top 10 for LLM applications, by the numbering of 2025: `LLM02`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owasp: Vec<String>,
     /// Common Weakness Enumeration.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cwe: Vec<u32>,
     /// One of them must stand in the text, in any case (ASCII). A rule has keywords or `digits`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
     /// Instead of keywords: the least and the most digits of the number that it looks for. Separators (space . - /)
     /// may stand between them.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digits: Option<[usize; 2]>,
     /// Bytes before and after a keyword or number in which the match must lie.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<[usize; 2]>,
     /// What must match, as bytes.
     pub pattern: String,
     /// The least Shannon entropy of the value, in bits per character.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub min_entropy_bits: f64,
     /// The check that must hold.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
     /// Words of which one, near the match, makes it more likely (in lower case; phrases are words joined by blanks).
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context: Vec<String>,
     /// The likelihood ratio with such a word near.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_likelihood_ratio: Option<f64>,
     /// Whether there is no hit without such a word.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needs_context: bool,
     /// Words of which none may stand near.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_context: Vec<String>,
     /// Texts that must hit. `{base62:36}` and the like stand for made-up characters, see [`super::examples`].
     pub hits: Vec<String>,
     /// Texts that must not: near misses.
     pub misses: Vec<String>,
+}
+
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
 }
 
 /// Bytes before and after a keyword in which a match must lie, when the rule does not say.

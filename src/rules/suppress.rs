@@ -73,6 +73,7 @@ pub struct Suppressions {
     /// Index of the entries that count, by rule and fingerprint.
     active: BTreeMap<(String, String), usize>,
     expired: Vec<usize>,
+    is_drafting: bool,
 }
 
 impl Suppressions {
@@ -136,6 +137,23 @@ impl Suppressions {
             return None;
         }
         self.active.get(&(rule.to_owned(), self.fingerprint(rule, evidence))).copied()
+    }
+
+    /// The same suppressions, of which new ones are to be drafted.
+    #[must_use]
+    pub fn drafting(mut self) -> Suppressions {
+        self.is_drafting = true;
+        self
+    }
+
+    /// Whether fingerprints of all that is found are wanted.
+    pub fn is_drafting(&self) -> bool {
+        self.is_drafting
+    }
+
+    /// What fingerprints are made with; empty when there is no file.
+    pub fn key(&self) -> &[u8] {
+        &self.key
     }
 
     /// All entries, in the order of the file.

@@ -72,6 +72,8 @@ pub struct Evidence<'r> {
     pub sensitive: Vec<(Cow<'static, str>, Range<usize>)>,
     /// Indices of the suppressions that took a hit out.
     pub suppressed: Vec<usize>,
+    /// Rule and fingerprint of every hit, while suppressions are drafted.
+    pub fingerprints: Vec<(String, String)>,
     /// Whether a limit was reached.
     pub is_capped: bool,
 }
@@ -163,8 +165,12 @@ impl<'r> Evidence<'r> {
             }
             let mut is_live = |value: &str, hit: &Hit| {
                 let evidence = value.get(hit.span.clone()).unwrap_or_default();
-                let by = suppressions.suppresses(&scanner.library().rule(hit.rule).id, evidence);
+                let id = &scanner.library().rule(hit.rule).id;
+                let by = suppressions.suppresses(id, evidence);
                 self.suppressed.extend(by);
+                if by.is_none() && suppressions.is_drafting() {
+                    self.fingerprints.push((id.clone(), suppressions.fingerprint(id, evidence)));
+                }
                 by.is_none()
             };
             let value = &text.text;
