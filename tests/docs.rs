@@ -1,10 +1,14 @@
-//! `docs/algorithms.md` is made from the code: the documentation of each module, its constants and its settings.
+//! Pages that are made from the code: `docs/algorithms.md` of the documentation of each module, its constants and its
+//! settings, `docs/rules.md` of the tables of rules.
 //!
 //! `UPDATE_DOCS=1 cargo test --test docs` rewrites it.
 
 use std::{fmt::Write as _, fs, path::Path};
 
-use llmverify::config::{Compat, Settings, template::config_schema};
+use llmverify::{
+    config::{Compat, Settings, template::config_schema},
+    rules::{Family, Library, Rule, check, rule::owasp_2026},
+};
 use toml::{Table, Value};
 
 /// What the page says, in its order: heading, source file, and where the settings are.
@@ -32,6 +36,18 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
             ("engines/language/compression.rs", "engines.compression"),
             ("engines/language/compliance.rs", "engines.compliance"),
             ("engines/language/json_repair.rs", "engines.json_repair"),
+        ],
+    ),
+    (
+        "Security and privacy",
+        &[
+            ("engines/security/evidence.rs", ""),
+            ("engines/security/injection.rs", "engines.prompt_injection"),
+            ("engines/security/pii.rs", "engines.pii"),
+            ("engines/security/secrets.rs", "engines.secrets"),
+            ("rules/rule.rs", ""),
+            ("rules/scanner.rs", ""),
+            ("rules/suppress.rs", ""),
         ],
     ),
     (
@@ -205,21 +221,122 @@ fn page() -> String {
     page
 }
 
-#[test]
-fn the_algorithms_page_is_what_runs() {
-    let path = root().join("docs/algorithms.md");
-    let page = page();
+const RULES_HEAD: &str = "\
+<!-- Generated from the tables by `UPDATE_DOCS=1 cargo test --test docs`. Do not edit. -->
+
+# Rules
+
+What is looked for in texts: one entry per rule, as `llmverify rules show ID` prints it. Every example runs as a test
+(`llmverify rules test`); `{base62:36}` and the like stand for made-up characters, so that nothing on this page looks like a
+live secret. A ratio is P(hit | yes) / P(hit | no); in brackets with a word of the context near. What an engine makes of
+the hits is in [algorithms.md](algorithms.md).
+";
+
+fn rules_page() -> String {
+    let library = Library::built_in();
+    let mut page = RULES_HEAD.to_owned();
+    page.push_str("\n| family | rules |\n|---|---|\n");
+    for family in Family::ALL {
+        let count = library.rules().iter().filter(|rule| rule.family() == family).count();
+        let _ = writeln!(page, "| [{0}](#{0}) | {count} |", family.as_str());
+    }
+    for family in Family::ALL {
+        let _ = write!(page, "\n## {}\n", family.as_str());
+        let rules: Vec<&Rule> = library.rules().iter().filter(|rule| rule.family() == family).collect();
+        let mut categories: Vec<&str> = rules.iter().map(|rule| rule.category.as_str()).collect();
+        categories.dedup();
+        let mut seen: Vec<&str> = Vec::new();
+        for category in categories {
+            if seen.contains(&category) {
+                continue;
+            }
+            seen.push(category);
+            let _ = write!(page, "\n### {}\n", category.replace('_', " "));
+            rules.iter().filter(|rule| rule.category == category).for_each(|rule| write_rule(&mut page, rule));
+        }
+    }
+    page
+}
+
+fn write_rule(page: &mut String, rule: &Rule) {
+    let _ = write!(page, "\n**`{}`** {}. {}\n\n", rule.id, rule.summary.trim_end_matches('.'), rule.why);
+    let severity = format!("{:?}", rule.severity).to_lowercase();
+    let ratio = match rule.context_likelihood_ratio {
+        Some(in_context) => format!("{} ({in_context})", rule.likelihood_ratio),
+        None => rule.likelihood_ratio.to_string(),
+    };
+    let mut facts = vec![severity, format!("ratio {ratio}")];
+    facts.extend(rule.check.as_ref().map(|check| format!("check `{check}`")));
+    let owasp = rule.owasp.iter().filter_map(|tag| Some(format!("OWASP {tag}:2025 = {}:2026", owasp_2026(tag)?)));
+    facts.extend(owasp);
+    facts.extend(rule.cwe.iter().map(|number| format!("CWE-{number}")));
+    facts.push(format!("source: {}", rule.source));
+    let _ = writeln!(page, "{}", cell(&facts.join("; ")));
+    for (what, examples) in [("hits", &rule.hits), ("misses", &rule.misses)] {
+        let examples: Vec<String> = examples.iter().map(|example| code(example)).collect();
+        let _ = write!(page, "\n- {what}: {}", examples.join(", "));
+    }
+    page.push('\n');
+}
+
+/// Text as Markdown code, on one line, short enough to read.
+fn code(text: &str) -> String {
+    const CHARS_MAX: usize = 160;
+    let visible = |c: char| {
+        if c.is_control() || !c.is_ascii() && !c.is_alphanumeric() {
+            c.escape_default().to_string()
+        } else {
+            c.to_string()
+        }
+    };
+    let mut shown: String = text.chars().take(CHARS_MAX).map(visible).collect();
+    if text.chars().count() > CHARS_MAX {
+        shown.push('…');
+    }
+    let fence = if shown.contains("``") {
+        "```"
+    } else if shown.contains('`') {
+        "``"
+    } else {
+        "`"
+    };
+    let pad = if fence.len() > 1 { " " } else { "" };
+    format!("{fence}{pad}{shown}{pad}{fence}")
+}
+
+/// Rewrites the page when asked to, and compares.
+fn check_page(file: &str, page: &str) {
+    let path = root().join(file);
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&path, &page).unwrap();
+        fs::write(&path, page).unwrap();
     }
     let written = fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == page, "docs/algorithms.md is stale: run UPDATE_DOCS=1 cargo test --test docs");
+    assert!(written == page, "{file} is stale: run UPDATE_DOCS=1 cargo test --test docs");
+}
+
+#[test]
+fn the_algorithms_page_is_what_runs() {
+    check_page("docs/algorithms.md", &page());
+}
+
+#[test]
+fn the_rules_page_is_what_is_looked_for() {
+    check_page("docs/rules.md", &rules_page());
+}
+
+#[test]
+fn every_check_has_a_rule() {
+    let library = Library::built_in();
+    for (name, _) in check::CHECKS {
+        let is_named = library.rules().iter().any(|rule| rule.check.as_deref() == Some(name));
+        assert!(is_named, "no rule names the check `{name}`");
+    }
 }
 
 #[test]
 fn every_engine_file_is_on_the_page() {
     let listed: Vec<&str> = SECTIONS.iter().flat_map(|(_, files)| files.iter().map(|(file, _)| *file)).collect();
-    for family in ["engines/runtime", "engines/language", "engines/tools", "history"] {
+    for family in ["engines/runtime", "engines/language", "engines/security", "engines/tools", "history"] {
         for entry in fs::read_dir(root().join("src").join(family)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
             let file = format!("{family}/{name}");
