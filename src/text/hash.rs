@@ -25,7 +25,16 @@ pub(super) fn hash_at(bytes: &[u8], start: usize, length: usize) -> u64 {
 /// As [`hash_at`], and whether the word has nothing but ASCII letters.
 #[inline]
 pub(super) fn word_at(bytes: &[u8], start: usize, length: usize) -> Word {
+    word_in(lane_at(bytes, start), bytes, start, length)
+}
+
+/// As [`word_at`], with the first lane of the word at hand.
+#[inline]
+pub(super) fn word_in(first: u64, bytes: &[u8], start: usize, length: usize) -> Word {
     let mut word = Word::default();
+    if length <= 8 {
+        return word.and(first, low_mask(length)).finish();
+    }
     let mut offset = 0;
     while offset + 8 < length {
         word = word.and(lane_at(bytes, start + offset), u64::MAX);
@@ -100,6 +109,17 @@ impl WordSet {
         }
         slot
     }
+}
+
+/// The first lane of the run of bytes above the space character that begins at `start`, and where the run ends.
+#[inline]
+pub(super) fn first_lane(bytes: &[u8], start: usize) -> (u64, usize) {
+    let lane = lane_at(bytes, start);
+    let low = low_bytes(lane);
+    if low == 0 {
+        return (lane, end_of_run(bytes, start + 8));
+    }
+    (lane, (start + (low.trailing_zeros() / 8) as usize).min(bytes.len()))
 }
 
 /// Where the run of bytes above the space character that goes on at `start` ends.

@@ -20,7 +20,7 @@ use std::sync::LazyLock;
 
 use super::{
     entropy::{Histogram, Summary},
-    hash::{WordSet, end_of_run, hash_of, word_at},
+    hash::{WordSet, end_of_run, first_lane, hash_of, word_at, word_in},
     phrases::{Finder, Hits},
 };
 
@@ -78,12 +78,12 @@ impl Words {
                 start += 1;
                 continue;
             }
-            let mut end = end_of_run(bytes, start);
+            let (lane, mut end) = first_lane(bytes, start);
             // Other control characters than white space belong to the word.
             while bytes.get(end).is_some_and(|byte| !is_space(*byte)) {
                 end = end_of_run(bytes, end + 1);
             }
-            scan.word(start, end);
+            scan.word(start, end, lane);
             start = end + 1;
         }
         scan.finish()
@@ -202,11 +202,12 @@ impl<'t> Scan<'t> {
     }
 
     /// A run without ASCII white space. Words of letters, and those with one mark behind, are most of a prose.
+    /// `lane` is what it begins with.
     #[inline(always)]
-    fn word(&mut self, start: usize, end: usize) {
+    fn word(&mut self, start: usize, end: usize, lane: u64) {
         let last = CLASS[usize::from(self.bytes[end - 1])];
         let length = end - start - usize::from(last & (CORE | OTHER) == 0);
-        let word = word_at(self.bytes, start, length);
+        let word = word_in(lane, self.bytes, start, length);
         if !word.letters || length == 0 {
             return self.marked_word(start, end);
         }
@@ -499,6 +500,12 @@ const ONCE: u64 = 2;
 /// Occurrences of one word that are counted: texts with more are beyond 16 MB.
 const COUNT_MAX: u64 = COUNT_MASK / ONCE;
 
+/// Whether a slot belongs to another word: it is not free, and differs in the hash. One comparison for both, because
+/// each alone is hard to predict.
+fn is_of_another(slot: u64, hash: u64) -> bool {
+    slot.min(slot ^ hash) > COUNT_MASK
+}
+
 impl Vocabulary {
     /// A table with room for the words of a text of `bytes`, as far as can be guessed.
     fn for_bytes(bytes: usize) -> Vocabulary {
@@ -536,11 +543,11 @@ impl Vocabulary {
         let mask = self.slots.len() - 1;
         let mut index = (hash >> 40) as usize & mask;
         let mut slot = self.slots[index];
-        while (slot != 0) & (slot ^ hash > COUNT_MASK) {
+        while is_of_another(slot, hash) {
             index = (index + 1) & mask;
             slot = self.slots[index];
         }
-        // Half of the words are new and nobody can guess which: no branch.
+        // Half of the words are new, and which ones cannot be predicted: no branch.
         self.room -= usize::from(slot == 0);
         slot = if slot == 0 { hash & !COUNT_MASK } else { slot };
         let count = (slot & COUNT_MASK) / ONCE + 1;
@@ -579,8 +586,7 @@ impl Vocabulary {
         let mask = self.slots.len() - 1;
         let mut index = (hash >> 40) as usize & mask;
         loop {
-            let slot = self.slots[index];
-            if slot == 0 || slot ^ hash <= COUNT_MASK {
+            if !is_of_another(self.slots[index], hash) {
                 return index;
             }
             index = (index + 1) & mask;
