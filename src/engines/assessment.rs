@@ -235,6 +235,7 @@ pub struct Assessment {
 
 impl Assessment {
     /// An assessment with a status and a value and nothing else.
+    #[inline]
     pub fn new(status: Status, value: f64) -> Assessment {
         /// Details that most engines have room for.
         const DETAILS_USUAL: usize = 6;
@@ -254,12 +255,14 @@ impl Assessment {
     }
 
     /// Adds a detail.
+    #[inline]
     pub fn with(mut self, name: &'static str, detail: Detail) -> Assessment {
         self.details.push((name, detail));
         self
     }
 
     /// Adds a signal.
+    #[inline]
     pub fn signal(mut self, signal: Signal) -> Assessment {
         // Most engines give one, and a growing list would make room for four.
         self.signals.reserve_exact(1);

@@ -25,7 +25,16 @@ pub(super) fn hash_at(bytes: &[u8], start: usize, length: usize) -> u64 {
 /// As [`hash_at`], and whether the word has nothing but ASCII letters.
 #[inline]
 pub(super) fn word_at(bytes: &[u8], start: usize, length: usize) -> Word {
+    word_in(lane_at(bytes, start), bytes, start, length)
+}
+
+/// As [`word_at`], with the first lane of the word at hand.
+#[inline]
+pub(super) fn word_in(first: u64, bytes: &[u8], start: usize, length: usize) -> Word {
     let mut word = Word::default();
+    if length <= 8 {
+        return word.and(first, low_mask(length)).finish();
+    }
     let mut offset = 0;
     while offset + 8 < length {
         word = word.and(lane_at(bytes, start + offset), u64::MAX);
@@ -102,61 +111,15 @@ impl WordSet {
     }
 }
 
-/// A run of bytes above the space character.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Run {
-    pub end: usize,
-    pub word: Word,
-    /// The same without the last byte; equal to `word` when that has only letters.
-    pub but_last: Word,
-}
-
-impl Run {
-    pub(super) fn between(bytes: &[u8], start: usize, end: usize) -> Run {
-        let (word, but_last) = (word_at(bytes, start, end - start), word_at(bytes, start, end - 1 - start));
-        Run { end, word, but_last: if word.letters { word } else { but_last } }
-    }
-}
-
-/// The run that begins at `start` and has at least one byte. Most words of a prose fit in one lane.
+/// The first lane of the run of bytes above the space character that begins at `start`, and where the run ends.
 #[inline]
-pub(super) fn run_at(bytes: &[u8], start: usize) -> Run {
+pub(super) fn first_lane(bytes: &[u8], start: usize) -> (u64, usize) {
     let lane = lane_at(bytes, start);
     let low = low_bytes(lane);
     if low == 0 {
-        return long_run(bytes, start);
+        return (lane, end_of_run(bytes, start + 8));
     }
-    let length = low.trailing_zeros() / 8;
-    let mask = (low ^ (low - 1)) >> 8;
-    let word = Word::default().and(lane, mask);
-    // Without its last byte, a word of one byte has none.
-    let but_last = if word.letters { word } else { Word::default().and(lane, mask >> 8).finish() };
-    Run { end: start + length as usize, word, but_last }
-}
-
-/// A run that fills at least one lane.
-fn long_run(bytes: &[u8], start: usize) -> Run {
-    let mut before = Word::default();
-    let (mut lane, mut at) = (lane_at(bytes, start), start);
-    loop {
-        let next = lane_at(bytes, at + 8);
-        let low = low_bytes(next);
-        let word = before.and(lane, u64::MAX);
-        if low == 0 {
-            (before, lane, at) = (word, next, at + 8);
-            continue;
-        }
-        let length = low.trailing_zeros() / 8;
-        let end = at + 8 + length as usize;
-        if length == 0 {
-            let but_last = if word.letters { word } else { before.and(lane, u64::MAX >> 8).finish() };
-            return Run { end, word: word.finish(), but_last };
-        }
-        let mask = (low ^ (low - 1)) >> 8;
-        let but_last = if length == 1 { word } else { word.and(next, mask >> 8) };
-        let word = word.and(next, mask);
-        return Run { end, word: word.finish(), but_last: if word.letters { word } else { but_last }.finish() };
-    }
+    (lane, (start + (low.trailing_zeros() / 8) as usize).min(bytes.len()))
 }
 
 /// Where the run of bytes above the space character that goes on at `start` ends.
@@ -172,8 +135,7 @@ pub(super) fn end_of_run(bytes: &[u8], start: usize) -> usize {
     }
 }
 
-/// The high bits of bytes below 0x21. The lowest of them is exact, those above it need not be. For lanes `low` that are
-/// not 0, `(low ^ (low - 1)) >> 8` is a mask of the bytes before it.
+/// The high bits of bytes below 0x21. The lowest of them is exact, those above it need not be.
 #[inline]
 fn low_bytes(lane: u64) -> u64 {
     lane.wrapping_sub(EACH * 0x21) & !lane & (EACH * 0x80)
@@ -227,13 +189,6 @@ mod tests {
         assert_ne!(hash_of("ab"), hash_of("ab "));
     }
 
-    #[test]
-    fn runs_of_one_byte_have_nothing_but_a_last_byte() {
-        for text in ["0", "0\0", "0 a", "a", "a 0", "\"\n"] {
-            assert_eq!(run_at(text.as_bytes(), 0), Run::between(text.as_bytes(), 0, 1), "{text:?}");
-        }
-    }
-
     proptest! {
         #[test]
         fn letters_are_told_from_everything_else(word in "[a-zA-Z]{1,20}|[ -~é]{1,20}") {
@@ -245,7 +200,6 @@ mod tests {
         fn runs_end_at_the_first_byte_up_to_space(text in "[!-~é]{0,20}[a-z]{0,9}[!-~]?[\\x00-\\x20]?[\\x00-~é]{0,20}") {
             let end = text.bytes().position(|byte| byte <= b' ').unwrap_or(text.len());
             prop_assert_eq!(end_of_run(text.as_bytes(), 0), end);
-            prop_assert!(end == 0 || run_at(text.as_bytes(), 0) == Run::between(text.as_bytes(), 0, end));
         }
 
         #[test]

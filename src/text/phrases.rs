@@ -17,7 +17,10 @@
 
 use std::{ops::Range, sync::LazyLock};
 
-use super::hash::hash_of;
+use super::{
+    hash::hash_of,
+    words::{Part, bits_of},
+};
 
 /// Places kept per side of a contradiction.
 pub const SIDE_PLACES_MAX: usize = 8;
@@ -291,16 +294,19 @@ impl Finder {
         self.hits
     }
 
-    /// Offers the word `bytes[start..end]` with its hash.
-    #[inline]
-    pub(super) fn offer(&mut self, bytes: &[u8], start: usize, end: usize, hash: u64) {
-        let (index, bit) = filter_bit(hash);
-        if self.filter[index] & bit != 0 {
-            self.look_up(bytes, start, end, hash);
+    /// Offers words of the text, at most [`PARTS_AT_ONCE`](super::words::PARTS_AT_ONCE), in their order.
+    pub(super) fn offer(&mut self, bytes: &[u8], parts: &[Part]) {
+        let mut passing = 0;
+        for (place, part) in parts.iter().enumerate() {
+            let (index, bit) = filter_bit(part.hash);
+            passing |= u64::from(self.filter[index] & bit != 0) << place;
+        }
+        for place in bits_of(passing) {
+            self.look_up(bytes, parts[place]);
         }
     }
 
-    fn look_up(&mut self, bytes: &[u8], start: usize, end: usize, hash: u64) {
+    fn look_up(&mut self, bytes: &[u8], Part { start, end, hash }: Part) {
         let next = Initials::of(&bytes[end..]);
         let (index, bit) = filter_bit(hash ^ next.bits());
         let (alone_index, alone_bit) = filter_bit(hash);
@@ -314,33 +320,26 @@ impl Finder {
     #[inline(never)]
     fn compare(&mut self, bytes: &[u8], start: usize, end: usize, hash: u64, next: Initials) {
         let Some(head) = self.table.head(hash) else { return };
-        let mut open = false;
-        for index in usize::from(head.start)..usize::from(head.end) {
-            let phrase = &self.table.phrases[index];
+        let phrases = usize::from(head.start)..usize::from(head.end);
+        let mut is_done = false;
+        for (index, phrase) in phrases.clone().zip(&self.table.phrases[phrases.clone()]) {
             let (word, bit) = (index / 64, 1u64 << (index % 64));
-            if self.seen[word] & bit != 0 {
+            if !phrase.next.may_be(next) || self.seen[word] & bit != 0 {
                 continue;
             }
-            if !phrase.next.may_be(next) {
-                open = true;
-                continue;
-            }
-            let Some(end) = end_of(phrase.rest.as_bytes(), bytes, end) else {
-                open = true;
-                continue;
-            };
+            let Some(end) = end_of(phrase.rest.as_bytes(), bytes, end) else { continue };
             self.hits.families |= phrase.family.bit();
             if self.hits.places.is_empty() {
                 self.hits.places.reserve(PLACES_USUAL);
             }
             self.hits.places.push(Place { family: phrase.family, start, end });
-            if phrase.family.keeps_places() && self.hits.places(phrase.family).count() < SIDE_PLACES_MAX {
-                open = true;
-            } else {
+            if !phrase.family.keeps_places() || self.hits.places(phrase.family).count() >= SIDE_PLACES_MAX {
                 self.seen[word] |= bit;
+                is_done = true;
             }
         }
-        if !open && !head.shares_bit {
+        let is_seen = |index: usize| self.seen[index / 64] >> (index % 64) & 1 == 1;
+        if is_done && !head.shares_bit && phrases.into_iter().all(is_seen) {
             let (index, bit) = filter_bit(hash);
             self.filter[index] &= !bit;
         }
