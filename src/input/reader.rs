@@ -23,7 +23,7 @@ use super::{
 /// What bounds the memory of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes that a batch is filled with. Default: 128 KiB, large enough that the cost per batch vanishes and small enough
+    /// Bytes that a batch is filled with. Default: 64 KiB, large enough that the cost per batch vanishes and small enough
     /// that what is made of it stays in the caches.
     pub batch_bytes: usize,
     /// The largest unit, in decompressed bytes; larger ones are rejected by name. Default: 16 MiB.
@@ -32,7 +32,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { batch_bytes: 128 << 10, max_record_bytes: 16 << 20 }
+        Limits { batch_bytes: 64 << 10, max_record_bytes: 16 << 20 }
     }
 }
 

@@ -1,9 +1,10 @@
 //! The stages and the only threads: read, analyse, observe, judge and render, commit.
 //!
-//! Rounds of batches go through the stages one after another. Reading the next round overlaps with analysing this one;
-//! analysing, and judging with rendering, are parallel over batches; observing and committing are one thread, in input
-//! order. Nothing but the rounds is shared, so the output cannot depend on the number of threads or the size of a
-//! batch.
+//! Batches are read in rounds, and a round goes through the other stages in chunks. Everything overlaps: while a chunk is
+//! analysed, the one before it is observed, the one before that rendered and committed, and the next round read.
+//! Analysing, and judging with rendering, are parallel over batches; observing and committing are one thread each, in
+//! input order. A step begins when all of the step before has ended, and each stage owns what it works on, so that the
+//! output cannot depend on the number of threads or the size of a batch.
 //!
 //! - [`Auditor`]: the entry point of the library
 //! - `filter`: which units and records are taken
@@ -42,8 +43,10 @@ pub use sinks::Sink;
 use analyse::{Analysed, Analyst, Outcome};
 use judge::Opinion;
 
-/// Batches of a round, per thread: enough that a slow batch does not leave the other threads idle.
-const BATCHES_PER_THREAD: usize = 8;
+/// Batches of a chunk, per thread: enough that a slow batch does not leave the other threads idle.
+const BATCHES_PER_CHUNK: usize = 2;
+/// Chunks of a round: enough that its beginning and its end, where not all stages have work, cost little.
+const CHUNKS_PER_ROUND: usize = 8;
 
 /// How far an audit has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,7 +111,7 @@ impl Auditor {
     }
 
     /// Audits `input`: renders every record into the `sinks` as it goes, and returns the report on the whole, which the
-    /// sinks have then received too. `progress` is called after every batch.
+    /// sinks have then received too. `progress` is called after every batch, from any thread.
     ///
     /// An audit whose sinks have all been closed by their readers stops there; what it returns covers what it saw.
     ///
@@ -119,7 +122,7 @@ impl Auditor {
         input: &mut Reader,
         filter: &Filter,
         sinks: &mut [Sink<'_>],
-        mut progress: impl FnMut(&Progress),
+        mut progress: impl FnMut(&Progress) + Send,
     ) -> Result<Report> {
         let mut history = self.history();
         let renderers: Vec<Renderer<'_>> = sinks.iter().map(Sink::renderer).collect();
@@ -229,7 +232,7 @@ impl Auditor {
         filter: &Filter,
         history: &mut History,
         render: impl Fn(Vec<Observed<'_>>) -> P + Sync,
-        mut commit: impl FnMut(P, &Progress) -> Result<ControlFlow<()>>,
+        mut commit: impl FnMut(P, &Progress) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
         let engines: Vec<&dyn Engine> = self.engines.iter().map(AsRef::as_ref).collect();
         let analyst = Analyst {
@@ -243,23 +246,57 @@ impl Auditor {
         let mut round = read_round(input);
         while !round.is_empty() {
             progress.bytes_on_disk = input.totals().bytes_on_disk;
-            let (next, analysed) = rayon::join(
+            let (next, flow) = rayon::join(
                 || read_round(input),
-                || round.par_iter().map(|batch| analyst.batch(batch)).collect::<Vec<_>>(),
+                || {
+                    self.round(&round, &analyst, history, &render, |part, units| {
+                        progress.units += units;
+                        commit(part, &progress)
+                    })
+                },
             );
-            let observed: Vec<Vec<Observed<'_>>> =
-                analysed.into_iter().map(|batch| self.observe(batch, history)).collect();
-            let units: Vec<usize> = observed.iter().map(Vec::len).collect();
-            let parts: Vec<P> = observed.into_par_iter().map(&render).collect();
-            for (part, units) in parts.into_iter().zip(units) {
-                progress.units += units as u64;
-                if commit(part, &progress)?.is_break() {
-                    return Ok(());
-                }
+            if flow?.is_break() {
+                return Ok(());
             }
             round = next;
         }
         Ok(())
+    }
+
+    /// Drives one round, chunk by chunk: while one is analysed, the one before it is observed, and the one before that
+    /// is rendered and committed.
+    fn round<P: Send>(
+        &self,
+        batches: &[Batch],
+        analyst: &Analyst<'_>,
+        history: &mut History,
+        render: &(impl Fn(Vec<Observed<'_>>) -> P + Sync),
+        mut commit: impl FnMut(P, u64) -> Result<ControlFlow<()>> + Send,
+    ) -> Result<ControlFlow<()>> {
+        let (mut analysed, mut observed) = (Vec::new(), Vec::new());
+        let chunks = batches.chunks(chunk_len());
+        // Two steps more than there are chunks, so that the last one comes through.
+        for chunk in chunks.chain([&[][..], &[][..]]) {
+            let observe = || analysed.into_iter().map(|batch| self.observe(batch, history)).collect();
+            let analyse = || chunk.par_iter().map(|batch| analyst.batch(batch)).collect();
+            let finish = || -> Result<ControlFlow<()>> {
+                let part = |batch: Vec<Observed<'_>>| (batch.len() as u64, render(batch));
+                let parts: Vec<(u64, P)> = observed.into_par_iter().map(part).collect();
+                for (units, part) in parts {
+                    if commit(part, units)?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+                Ok(ControlFlow::Continue(()))
+            };
+            // Observing begins first, because no other thread can help with it.
+            let (now_observed, (flow, now_analysed)) = rayon::join(observe, || rayon::join(finish, analyse));
+            if flow?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            (analysed, observed) = (now_analysed, now_observed);
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     fn observe<'a>(&self, batch: Vec<Analysed<'a>>, history: &mut History) -> Vec<Observed<'a>> {
@@ -297,7 +334,12 @@ fn totals(input: &Reader, units: u64) -> summary::Totals {
     }
 }
 
+/// Batches of a chunk, for all threads.
+fn chunk_len() -> usize {
+    BATCHES_PER_CHUNK * rayon::current_num_threads()
+}
+
 fn read_round(input: &mut Reader) -> Vec<Batch> {
-    let batches = BATCHES_PER_THREAD * rayon::current_num_threads();
+    let batches = CHUNKS_PER_ROUND * chunk_len();
     std::iter::from_fn(|| input.next_batch()).take(batches).collect()
 }
