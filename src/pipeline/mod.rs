@@ -130,7 +130,6 @@ impl Auditor {
             sink.head()?;
         }
         let mut whole = Partial::default();
-        let mut units = 0;
         self.drive(
             input,
             filter,
@@ -138,7 +137,6 @@ impl Auditor {
             |batch| self.render(batch, &renderers),
             |(partial, chunks), at| {
                 whole.merge(partial);
-                units = at.units;
                 for (sink, chunk) in sinks.iter_mut().zip(&chunks) {
                     sink.chunk(chunk)?;
                 }
@@ -150,7 +148,7 @@ impl Auditor {
         for (name, limit, times) in history.limits_reached() {
             whole.limit(name, limit, times);
         }
-        let report = Report::new(whole, &totals(input, units), &self.settings.gate, &self.settings.engines.health);
+        let report = Report::new(whole, &totals(input), &self.settings.gate, &self.settings.engines.health);
         for sink in sinks.iter_mut() {
             sink.finish(&report)?;
         }
@@ -202,6 +200,9 @@ impl Auditor {
         let mut partial = Partial::default();
         let mut chunks = vec![Vec::new(); renderers.len()];
         for mut observed in batch {
+            if observed.0.is_further {
+                partial.further_item();
+            }
             let shifts = observed.1.as_mut().map(|observation| mem::take(&mut observation.shifts));
             match &observed.0.outcome {
                 Outcome::Skipped => partial.skipped(),
@@ -322,14 +323,14 @@ fn profiles(settings: &Settings) -> Result<HashMap<String, Profile>> {
     settings.tools.iter().map(compile).collect()
 }
 
-fn totals(input: &Reader, units: u64) -> summary::Totals {
+fn totals(input: &Reader) -> summary::Totals {
     let read = input.totals();
     summary::Totals {
         files: read.files,
         bytes: read.bytes,
         lines: read.lines,
         blank_lines: read.blank_lines,
-        units,
+        units: read.units,
         unreadable_sources: read.unreadable_sources,
     }
 }
@@ -342,4 +343,70 @@ fn chunk_len() -> usize {
 fn read_round(input: &mut Reader) -> Vec<Batch> {
     let batches = CHUNKS_PER_ROUND * chunk_len();
     std::iter::from_fn(|| input.next_batch()).take(batches).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{input::Limits, verdict::gate};
+
+    /// Five units, of which one holds two records and one is no record.
+    const LOG: &str = concat!(
+        "{\"id\": \"a\", \"response\": \"one\"}\n",
+        "{\"id\": \"b\", \"response\": \"two\"}\n",
+        "{\"id\": \"c\", \"response\": \"three\"} {\"id\": \"d\", \"response\": \"four\"}\n",
+        "no record\n",
+        "{\"id\": \"e\", \"response\": \"five\"}\n",
+    );
+
+    fn reader() -> Reader {
+        Reader::from_stream("log", LOG.as_bytes(), Limits { batch_bytes: 32, ..Limits::default() })
+    }
+
+    /// The report when the part of one batch gets lost on its way.
+    fn report_without(lost: Option<usize>) -> Report {
+        let auditor = Auditor::new(Settings::default()).unwrap();
+        let (mut input, mut history) = (reader(), auditor.history());
+        let (mut whole, mut parts) = (Partial::default(), 0);
+        let part = |batch: Vec<Observed<'_>>| auditor.render(batch, &[]).0;
+        let merge = |part, _: &Progress| {
+            if lost != Some(parts) {
+                whole.merge(part);
+            }
+            parts += 1;
+            Ok(ControlFlow::Continue(()))
+        };
+        auditor.drive(&mut input, &Filter::default(), &mut history, part, merge).unwrap();
+        assert!(parts > 3, "{parts} batches");
+        Report::new(whole, &totals(&input), &gate::Policy::default(), &auditor.settings.engines.health)
+    }
+
+    #[test]
+    fn the_ledger_notices_a_batch_that_got_lost() {
+        let report = report_without(None);
+        assert_eq!((report.input.units, report.input.audited, report.input.rejected), (6, 5, 1));
+        assert!(report.input.ledger_adds_up);
+        for lost in 0..4 {
+            assert!(!report_without(Some(lost)).input.ledger_adds_up, "batch {lost}");
+        }
+    }
+
+    #[test]
+    fn an_audit_that_is_stopped_commits_nothing_more() {
+        let auditor = Auditor::new(Settings::default()).unwrap();
+        let mut parts = 0;
+        let stop = |(): (), _: &Progress| {
+            parts += 1;
+            Ok(if parts == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        };
+        auditor.drive(&mut reader(), &Filter::default(), &mut auditor.history(), |_| (), stop).unwrap();
+        assert_eq!(parts, 2);
+    }
+
+    #[test]
+    fn a_record_is_explained_as_the_audit_had_it() {
+        let auditor = Auditor::new(Settings::default()).unwrap();
+        let found = auditor.explain(&mut reader(), &Filter::default(), |identity| identity.id == Some("d")).unwrap();
+        assert_eq!(found.map(|record| (record.line, record.item)), Some((3, Some(1))));
+    }
 }

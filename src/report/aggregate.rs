@@ -84,6 +84,8 @@ pub(super) struct Ledger {
     pub rejected: u64,
     pub skipped: u64,
     pub partially_read: u64,
+    /// Records and rejected items beyond the first of their unit.
+    pub further_items: u64,
 }
 
 /// The answers to one question.
@@ -162,6 +164,11 @@ impl Partial {
             field: problem.field.clone(),
             reason: problem.reason.clone(),
         }));
+    }
+
+    /// Counts an item of a unit that holds many, from the second on; the reader has counted the unit once.
+    pub fn further_item(&mut self) {
+        self.ledger.further_items += 1;
     }
 
     /// Counts a unit that is no record.
@@ -295,6 +302,7 @@ impl Ledger {
         self.rejected += next.rejected;
         self.skipped += next.skipped;
         self.partially_read += next.partially_read;
+        self.further_items += next.further_items;
     }
 
     /// All units that were accounted for.

@@ -87,7 +87,7 @@ pub struct Totals {
     pub lines: u64,
     /// Lines with nothing on them.
     pub blank_lines: u64,
-    /// Units, as the reader cut them.
+    /// Units, as the reader cut them, those of many items counted once.
     pub units: u64,
     /// Sources that could not be opened, or not read to their end.
     pub unreadable_sources: u64,
@@ -106,7 +106,7 @@ pub struct Input {
     pub lines: u64,
     /// Lines with nothing on them.
     pub blank_lines: u64,
-    /// Units: what should be one record each.
+    /// Units as the reader cut them, a unit of many items (an array on one line) counted as so many.
     pub units: u64,
     /// Units that became an audited record.
     pub audited: u64,
@@ -122,7 +122,8 @@ pub struct Input {
     pub skipped: u64,
     /// Audited records of which a field was present but unusable; also counted in `audited`.
     pub partially_read: u64,
-    /// Whether audited + feedback + merged + parent + rejected + skipped is units.
+    /// Whether audited + feedback + merged + parent + rejected + skipped is units: whether everything that was read
+    /// was also accounted for.
     pub ledger_adds_up: bool,
 }
 
@@ -373,7 +374,7 @@ impl Report {
 
 fn counts(whole: &Partial, totals: &Totals) -> Counts {
     Counts {
-        units: totals.units.saturating_sub(whole.ledger.skipped),
+        units: units(whole, totals).saturating_sub(whole.ledger.skipped),
         audited: whole.ledger.audited,
         accept: whole.decisions.accept,
         flag: whole.decisions.flag,
@@ -386,6 +387,11 @@ fn counts(whole: &Partial, totals: &Totals) -> Counts {
     }
 }
 
+/// What there is to account for.
+fn units(whole: &Partial, totals: &Totals) -> u64 {
+    totals.units + whole.ledger.further_items
+}
+
 fn input(whole: &Partial, totals: &Totals) -> Input {
     let ledger = &whole.ledger;
     Input {
@@ -394,7 +400,7 @@ fn input(whole: &Partial, totals: &Totals) -> Input {
         bytes: totals.bytes,
         lines: totals.lines,
         blank_lines: totals.blank_lines,
-        units: totals.units,
+        units: units(whole, totals),
         audited: ledger.audited,
         feedback: ledger.feedback,
         merged: ledger.merged,
@@ -402,7 +408,7 @@ fn input(whole: &Partial, totals: &Totals) -> Input {
         rejected: ledger.rejected,
         skipped: ledger.skipped,
         partially_read: ledger.partially_read,
-        ledger_adds_up: ledger.total() == totals.units,
+        ledger_adds_up: ledger.total() == units(whole, totals),
     }
 }
 
