@@ -191,6 +191,10 @@ pub struct Observation {
     pub reasons: Vec<(&'static str, Reason)>,
     /// How far the row got.
     pub tier_reached: Tier,
+    /// How many streams came before this one, by their first rows; `None` when there is no room to remember it.
+    pub streams_before: Option<usize>,
+    /// Whether the row's time is before that of the row before it in its stream.
+    pub is_backwards: bool,
     /// Prior of `fabricated` for this stream, after feedback.
     pub prior: f64,
     /// Threshold of `fabricated` from which it is flagged, after feedback.
@@ -211,6 +215,8 @@ impl Observation {
             signals: Vec::new(),
             reasons: Vec::new(),
             tier_reached: Tier::Zero,
+            streams_before: None,
+            is_backwards: false,
             prior: cuts.prior,
             flag_from: cuts.flag_from,
             block_from: cuts.block_from,
@@ -289,6 +295,7 @@ struct Stream {
     fields: Vec<FieldMemory>,
     results: u64,
     clock_is_fine: bool,
+    last_ms: Option<i64>,
 }
 
 /// What is remembered of one field of a tool's results.
@@ -367,6 +374,8 @@ impl History {
         if row.feedback.is_some() {
             return observation;
         }
+        observation.streams_before = Some(at);
+        observation.is_backwards = stream.pass_time(row.timestamp_ms);
         observation.assessments = assessments(&self.engines, row, &stream.baseline);
         if row.is_tool {
             self.observe_tool(row, at, when, &mut observation);
@@ -693,6 +702,14 @@ impl History {
     }
 }
 
+impl Stream {
+    /// Whether `now_ms` is before the time of the row before.
+    fn pass_time(&mut self, now_ms: Option<i64>) -> bool {
+        let Some(now_ms) = now_ms else { return false };
+        self.last_ms.replace(now_ms).is_some_and(|last_ms| now_ms < last_ms)
+    }
+}
+
 /// Charts that can speak of one row at most: latency, size, presence and the fields.
 const CHARTS_AT_ONCE_MAX: usize = FIELDS_MAX + 3;
 
@@ -988,6 +1005,22 @@ mod tests {
         let mut history = history(settings);
         assert_eq!(history.observe(&Row { stream: hash::name("w"), ..call(0) }).prior, 0.4);
         assert_eq!(history.observe(&call(0)).prior, adaptive::PRIOR);
+    }
+
+    #[test]
+    fn a_time_before_the_last_one_of_its_stream_is_noticed() {
+        let mut history = history(Settings { streams_max: 2, ..Settings::default() });
+        let mut observe = |stream, timestamp_ms| {
+            let observation = history.observe(&Row { stream, timestamp_ms, ..Row::default() });
+            (observation.streams_before, observation.is_backwards)
+        };
+        assert_eq!(observe(7, Some(10)), (Some(0), false));
+        assert_eq!(observe(8, Some(5)), (Some(1), false), "streams have clocks of their own");
+        assert_eq!(observe(7, Some(10)), (Some(0), false));
+        assert_eq!(observe(7, None), (Some(0), false));
+        assert_eq!(observe(7, Some(9)), (Some(0), true));
+        assert_eq!(observe(7, Some(9)), (Some(0), false));
+        assert_eq!(observe(9, Some(1)), (None, false), "there is no room");
     }
 
     #[test]

@@ -122,6 +122,8 @@ pub struct Input {
     pub skipped: u64,
     /// Audited records of which a field was present but unusable; also counted in `audited`.
     pub partially_read: u64,
+    /// Audited records whose time is before that of the record before them in their stream.
+    pub timestamps_backwards: u64,
     /// Whether audited + feedback + merged + parent + rejected + skipped is units: whether everything that was read
     /// was also accounted for.
     pub ledger_adds_up: bool,
@@ -181,7 +183,7 @@ pub struct StreamSummary {
     pub health: Option<StreamHealth>,
     /// What was decided.
     pub verdicts: Decisions,
-    /// Records whose timestamp is before that of the record before them.
+    /// Records whose time is before that of the record before them in their stream.
     pub timestamps_backwards: u64,
 }
 
@@ -337,10 +339,7 @@ pub struct LimitReached {
 
 impl Report {
     /// The report on everything that was counted.
-    pub fn new(partial: Partial, totals: &Totals, policy: &gate::Policy, health: &health::Settings) -> Report {
-        // Parts are bounded only when they are merged.
-        let mut whole = Partial::default();
-        whole.merge(partial);
+    pub fn new(whole: Partial, totals: &Totals, policy: &gate::Policy, health: &health::Settings) -> Report {
         let limits_reached = limits(&whole);
         Report {
             schema: ReportSchema::V1,
@@ -408,6 +407,7 @@ fn input(whole: &Partial, totals: &Totals) -> Input {
         rejected: ledger.rejected,
         skipped: ledger.skipped,
         partially_read: ledger.partially_read,
+        timestamps_backwards: whole.streams.all().timestamps_backwards,
         ledger_adds_up: ledger.total() == units(whole, totals),
     }
 }
