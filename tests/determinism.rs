@@ -1,6 +1,6 @@
 //! Output is a function of input and options: the same bytes for any number of threads and any batch size.
 
-use std::process::Command;
+use std::{fmt::Write as _, fs, process::Command};
 
 const DEMO: &str = "fixtures/demo.jsonl";
 const BAD: &str = "fixtures/bad_input.jsonl";
@@ -35,5 +35,35 @@ fn a_sample_is_the_same_whatever_the_batches() {
         let reference = audit(&["--sample", sample, "--threads", "1"]);
         let output = audit(&["--sample", sample, "--threads", "7", "--batch-bytes", "1"]);
         assert!(output == reference, "--sample {sample}");
+    }
+}
+
+#[test]
+fn streams_beyond_the_limit_are_the_same_whatever_the_batches() {
+    const STREAMS: usize = 300;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.jsonl");
+    let mut log = String::new();
+    // Every model comes twice: first in order, then backwards in time and the last one first.
+    for (model, second) in (0..STREAMS).map(|i| (i, 30)).chain((0..STREAMS).rev().map(|i| (i, 20))) {
+        let time = format!("2026-01-01T00:00:{second}Z");
+        writeln!(log, r#"{{"model": "m{model}", "timestamp": "{time}", "response": "Yes."}}"#).unwrap();
+    }
+    fs::write(&path, log).unwrap();
+    let run = |threads, batch_bytes| {
+        let output = Command::new(env!("CARGO_BIN_EXE_llmverify"))
+            .args(["audit", "--isolated", "--format", "json", "--threads", threads, "--batch-bytes", batch_bytes])
+            .arg(&path)
+            .output()
+            .unwrap();
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+    };
+    let reference = run("1", "1048576");
+    assert_eq!(reference["streams"].as_array().unwrap().len(), 200);
+    assert_eq!(reference["other_streams"]["requests"], 200);
+    assert_eq!(reference["other_streams"]["timestamps_backwards"], 100);
+    assert_eq!(reference["input"]["timestamps_backwards"], 300);
+    for (threads, batch_bytes) in [("1", "1"), ("2", "4000"), ("7", "100")] {
+        assert!(run(threads, batch_bytes) == reference, "{threads} threads and batches of {batch_bytes}");
     }
 }

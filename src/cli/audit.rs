@@ -226,8 +226,9 @@ fn warn(report: &Report) {
             let _ = writeln!(err, "{WARNING}warning:{WARNING:#} {} {what}", safe(&place));
         }
     }
-    for stream in report.streams.iter().filter(|stream| stream.timestamps_backwards > 0) {
-        let name = stream.name.as_deref().unwrap_or("(unknown)");
+    let others = report.other_streams.iter().map(|stream| ("(others)", stream));
+    let named = report.streams.iter().map(|stream| (stream.name.as_deref().unwrap_or("(unknown)"), stream));
+    for (name, stream) in named.chain(others).filter(|(_, stream)| stream.timestamps_backwards > 0) {
         let _ = writeln!(
             err,
             "{WARNING}warning:{WARNING:#} {}: {} of its records have an earlier timestamp than the one before; history follows the order of the input",

@@ -7,7 +7,7 @@ use std::{
 
 use toml::{Table, Value};
 
-use super::{Compat, FILE_NAME, Settings};
+use super::{Compat, FILE_NAME, Settings, nearest};
 
 /// Which layer set a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,16 +230,12 @@ fn describe(error: &toml::de::Error, text: &str, path: &Path) -> String {
 
 /// Of serde's "unknown field `x`, expected one of `a`, `b`", the name nearest to `x`.
 fn suggest(message: &str) -> Option<String> {
-    /// Names less alike than this are not worth suggesting.
-    const SIMILARITY_MIN: f64 = 0.7;
     let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let (unknown, known) = names.split_first()?;
     if !message.starts_with("unknown") {
         return None;
     }
-    let nearest =
-        known.iter().max_by(|a, b| strsim::jaro_winkler(unknown, a).total_cmp(&strsim::jaro_winkler(unknown, b)))?;
-    (strsim::jaro_winkler(unknown, nearest) >= SIMILARITY_MIN).then(|| (*nearest).to_owned())
+    nearest(unknown, known).map(str::to_owned)
 }
 
 #[cfg(test)]

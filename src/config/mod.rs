@@ -2,12 +2,14 @@
 //!
 //! - [`Settings`]: the tree; each engine's part is defined beside the engine
 //! - [`layers`]: which layer set what, and how the layers are merged
+//! - `nearest`: what was probably meant by an unknown name
 //! - [`template`]: the commented file that `llmverify init` writes
 //!
 //! Nothing inherits from anything but the defaults: one file counts, the nearest one upward from the working
 //! directory. Unknown keys are errors, with a suggestion.
 
 pub mod layers;
+mod nearest;
 pub mod template;
 
 use std::{collections::BTreeMap, mem};
@@ -23,6 +25,7 @@ use crate::{
 };
 
 pub use layers::{ConfigError, Layers, Origin};
+pub use nearest::nearest;
 
 /// The name of the configuration file.
 pub const FILE_NAME: &str = "llmverify.toml";

@@ -75,6 +75,7 @@ pub struct Framer {
     doomed: Doomed,
     last_line_is_open: bool,
     blank_lines: u64,
+    units: u64,
     failure_reported: bool,
     work: u64,
 }
@@ -144,6 +145,7 @@ impl Framer {
             doomed: Doomed { brackets: Vec::new(), cut: Cut::Truncated(String::new()) },
             last_line_is_open: false,
             blank_lines: 0,
+            units: 0,
             failure_reported: false,
             work: 0,
         }
@@ -196,6 +198,11 @@ impl Framer {
     /// Lines between units that hold nothing but blanks, so far.
     pub fn blank_lines(&self) -> u64 {
         self.blank_lines
+    }
+
+    /// Units cut so far.
+    pub fn units(&self) -> u64 {
+        self.units
     }
 
     /// Bytes that were looked at to find the ends of values and the lines after rejected ones: at most three times
@@ -447,6 +454,7 @@ impl Framer {
             _ => None,
         };
         self.last = Some((self.unit.line, item.unwrap_or(0)));
+        self.units += 1;
         units.push(Unit { line: self.unit.line, item, byte: self.unit.byte, content });
     }
 

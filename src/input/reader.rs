@@ -23,8 +23,8 @@ use super::{
 /// What bounds the memory of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes that a batch is filled with. Default: 32 KiB, large enough that the cost per batch vanishes and small enough
-    /// that a round of batches, with what is made of them, stays in the cache of a core (512 KiB where it was measured).
+    /// Bytes that a batch is filled with. Default: 64 KiB, large enough that the cost per batch vanishes and small enough
+    /// that what is made of it stays in the caches.
     pub batch_bytes: usize,
     /// The largest unit, in decompressed bytes; larger ones are rejected by name. Default: 16 MiB.
     pub max_record_bytes: u64,
@@ -32,7 +32,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { batch_bytes: 32 << 10, max_record_bytes: 16 << 20 }
+        Limits { batch_bytes: 64 << 10, max_record_bytes: 16 << 20 }
     }
 }
 
@@ -49,6 +49,8 @@ pub struct Totals {
     pub lines: u64,
     /// Lines between units that hold nothing but blanks.
     pub blank_lines: u64,
+    /// Units, those that could not be cut out among them.
+    pub units: u64,
     /// Bytes as they are stored, before decompression.
     pub bytes_on_disk: u64,
 }
@@ -155,8 +157,10 @@ impl Reader {
                 None
             }
             Err(error) => {
-                self.totals.unreadable_sources += 1;
-                self.totals_before.unreadable_sources += 1;
+                for totals in [&mut self.totals, &mut self.totals_before] {
+                    totals.unreadable_sources += 1;
+                    totals.units += 1;
+                }
                 let content = Content::Rejected(Cut::Unreadable(format!("cannot be opened: {error}")));
                 Some(Batch {
                     source: name,
@@ -183,6 +187,7 @@ impl Totals {
             bytes: self.bytes + other.bytes,
             lines: self.lines + other.lines,
             blank_lines: self.blank_lines + other.blank_lines,
+            units: self.units + other.units,
             bytes_on_disk: self.bytes_on_disk + other.bytes_on_disk,
         }
     }
@@ -235,6 +240,7 @@ impl Current {
             bytes: self.bytes,
             lines: self.framer.lines(),
             blank_lines: self.framer.blank_lines(),
+            units: self.framer.units(),
             bytes_on_disk: self.input.bytes_on_disk(),
         }
     }
@@ -261,6 +267,7 @@ mod tests {
             assert!(!batch.units.is_empty());
             bytes += batch.bytes.len() as u64;
             assert!(bytes <= reader.totals().bytes, "a batch holds bytes of another");
+            assert_eq!(reader.totals().units, (all.len() + batch.units.len()) as u64, "a unit is counted once");
             for unit in batch.units {
                 let text = match unit.content {
                     Content::Text(range) => String::from_utf8_lossy(&batch.bytes[range]).into_owned(),
@@ -300,8 +307,15 @@ mod tests {
         let units = read_all(&mut reader);
         let texts: Vec<&str> = units.iter().map(|unit| unit.3.as_str()).collect();
         assert_eq!(texts, ["{\"a\":1}", "{\"b\":2}", "{\"c\":3}"]);
-        let expected =
-            Totals { files: 3, unreadable_sources: 0, bytes: 24, lines: 4, blank_lines: 1, bytes_on_disk: on_disk };
+        let expected = Totals {
+            files: 3,
+            bytes: 24,
+            lines: 4,
+            blank_lines: 1,
+            units: 3,
+            bytes_on_disk: on_disk,
+            ..Totals::default()
+        };
         assert_eq!(reader.totals(), &expected);
         assert!(reader.next_batch().is_none());
     }

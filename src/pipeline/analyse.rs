@@ -35,6 +35,8 @@ pub const UNKNOWN_STREAM: &str = "(unknown)";
 pub struct Analysed<'a> {
     /// Where it stands.
     pub place: Place,
+    /// Whether it is a further item of the unit that the one before it comes from.
+    pub is_further: bool,
     /// What became of it.
     pub outcome: Outcome<'a>,
 }
@@ -91,7 +93,11 @@ impl Analyst<'_> {
                 item,
                 byte: unit.byte + offset as u64,
             };
-            let mut push = |place, outcome| analysed.push(Analysed { place, outcome });
+            let units_before = analysed.len();
+            let mut push = |place, outcome| {
+                let is_further = analysed.len() > units_before;
+                analysed.push(Analysed { place, is_further, outcome });
+            };
             match self.parse(batch, unit) {
                 Err(outcome) => push(place(unit.item, 0), outcome),
                 Ok(Parsed::One(parsed)) => push(place(unit.item, 0), self.analyse(parsed)),

@@ -10,6 +10,7 @@ use crate::{
     record::{Kind, Record, json::Json},
     report::{
         Measures, RejectedUnit, VerdictRecord,
+        aggregate::STREAMS_MAX,
         summary::Event,
         verdict_record::{Identity, Judged, Problem, rfc3339},
     },
@@ -40,6 +41,8 @@ pub struct Opinion<'a> {
     assessments: Vec<(&'static str, Assessment)>,
     health: Option<(f64, &'static str)>,
     tier_reached: Tier,
+    streams_before: Option<usize>,
+    is_backwards: bool,
 }
 
 impl<'a> Opinion<'a> {
@@ -63,7 +66,7 @@ impl<'a> Opinion<'a> {
         for (_, said) in &mut assessments {
             signals.append(&mut said.signals);
         }
-        let tier_reached = observation.tier_reached;
+        let Observation { tier_reached, streams_before, is_backwards, .. } = observation;
         let tier0 = mem::take(&mut call.row.tier0);
         let others = observation.into_signals(tier0, &|index| field_name(&call.record, index));
         signals.extend(others.into_iter().filter(|signal| settings.runs(signal.id)));
@@ -71,7 +74,7 @@ impl<'a> Opinion<'a> {
         let verdict = judge(&signals, &policies, &ABSENCES);
         let values = assessments.iter().filter_map(|(name, said)| Some((*name, said.value?)));
         let health = health::score(values, &settings.engines.health);
-        Opinion { place, call, verdict, signals, assessments, health, tier_reached }
+        Opinion { place, call, verdict, signals, assessments, health, tier_reached, streams_before, is_backwards }
     }
 
     /// What is decided.
@@ -136,6 +139,8 @@ impl<'a> Opinion<'a> {
         let (call, record) = (&self.call, &self.call.record);
         Measures {
             stream: (call.stream != UNKNOWN_STREAM).then_some(call.stream.as_str()),
+            is_beyond_limit: self.streams_before.is_none_or(|streams| streams >= STREAMS_MAX),
+            is_backwards: self.is_backwards,
             is_error: record.error.is_some() || call.row.is_error,
             latency_ms: if record.kind == Kind::Llm { record.latency_ms } else { record.execution_time_ms },
             ttft_ms: record.ttft_ms,

@@ -1,9 +1,10 @@
 //! The stages and the only threads: read, analyse, observe, judge and render, commit.
 //!
-//! Rounds of batches go through the stages one after another. Reading the next round overlaps with analysing this one;
-//! analysing, and judging with rendering, are parallel over batches; observing and committing are one thread, in input
-//! order. Nothing but the rounds is shared, so the output cannot depend on the number of threads or the size of a
-//! batch.
+//! Batches are read in rounds, and a round goes through the other stages in chunks. Everything overlaps: while a chunk is
+//! analysed, the one before it is observed, the one before that rendered and committed, and the next round read.
+//! Analysing, and judging with rendering, are parallel over batches; observing and committing are one thread each, in
+//! input order. A step begins when all of the step before has ended, and each stage owns what it works on, so that the
+//! output cannot depend on the number of threads or the size of a batch.
 //!
 //! - [`Auditor`]: the entry point of the library
 //! - `filter`: which units and records are taken
@@ -43,8 +44,10 @@ pub use sinks::Sink;
 use analyse::{Analysed, Analyst, Outcome};
 use judge::Opinion;
 
-/// Batches of a round, per thread: enough that a slow batch does not leave the other threads idle.
-const BATCHES_PER_THREAD: usize = 8;
+/// Batches of a chunk, per thread: enough that a slow batch does not leave the other threads idle.
+const BATCHES_PER_CHUNK: usize = 2;
+/// Chunks of a round: enough that its beginning and its end, where not all stages have work, cost little.
+const CHUNKS_PER_ROUND: usize = 8;
 
 /// How far an audit has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,7 +130,7 @@ impl Auditor {
     }
 
     /// Audits `input`: renders every record into the `sinks` as it goes, and returns the report on the whole, which the
-    /// sinks have then received too. `progress` is called after every batch.
+    /// sinks have then received too. `progress` is called after every batch, from any thread.
     ///
     /// An audit whose sinks have all been closed by their readers stops there; what it returns covers what it saw.
     ///
@@ -138,7 +141,7 @@ impl Auditor {
         input: &mut Reader,
         filter: &Filter,
         sinks: &mut [Sink<'_>],
-        mut progress: impl FnMut(&Progress),
+        mut progress: impl FnMut(&Progress) + Send,
     ) -> Result<Report> {
         let mut history = self.history();
         let renderers: Vec<Renderer<'_>> = sinks.iter().map(Sink::renderer).collect();
@@ -146,7 +149,6 @@ impl Auditor {
             sink.head()?;
         }
         let mut whole = Partial::default();
-        let mut units = 0;
         self.drive(
             input,
             filter,
@@ -154,7 +156,6 @@ impl Auditor {
             |batch| self.render(batch, &renderers),
             |(partial, chunks), at| {
                 whole.merge(partial);
-                units = at.units;
                 for (sink, chunk) in sinks.iter_mut().zip(&chunks) {
                     sink.chunk(chunk)?;
                 }
@@ -166,7 +167,7 @@ impl Auditor {
         for (name, limit, times) in history.limits_reached() {
             whole.limit(name, limit, times);
         }
-        let mut report = Report::new(whole, &totals(input, units), &self.settings.gate, &self.settings.engines.health);
+        let mut report = Report::new(whole, &totals(input), &self.settings.gate, &self.settings.engines.health);
         report.suppressions.name(&self.suppressions);
         for sink in sinks.iter_mut() {
             sink.finish(&report)?;
@@ -219,6 +220,9 @@ impl Auditor {
         let mut partial = Partial::default();
         let mut chunks = vec![Vec::new(); renderers.len()];
         for mut observed in batch {
+            if observed.0.is_further {
+                partial.further_item();
+            }
             let shifts = observed.1.as_mut().map(|observation| mem::take(&mut observation.shifts));
             match &observed.0.outcome {
                 Outcome::Skipped => partial.skipped(),
@@ -251,7 +255,7 @@ impl Auditor {
         filter: &Filter,
         history: &mut History,
         render: impl Fn(Vec<Observed<'_>>) -> P + Sync,
-        mut commit: impl FnMut(P, &Progress) -> Result<ControlFlow<()>>,
+        mut commit: impl FnMut(P, &Progress) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
         let engines: Vec<&dyn Engine> = self.engines.iter().map(AsRef::as_ref).collect();
         let analyst = Analyst {
@@ -267,23 +271,57 @@ impl Auditor {
         let mut round = read_round(input);
         while !round.is_empty() {
             progress.bytes_on_disk = input.totals().bytes_on_disk;
-            let (next, analysed) = rayon::join(
+            let (next, flow) = rayon::join(
                 || read_round(input),
-                || round.par_iter().map(|batch| analyst.batch(batch)).collect::<Vec<_>>(),
+                || {
+                    self.round(&round, &analyst, history, &render, |part, units| {
+                        progress.units += units;
+                        commit(part, &progress)
+                    })
+                },
             );
-            let observed: Vec<Vec<Observed<'_>>> =
-                analysed.into_iter().map(|batch| self.observe(batch, history)).collect();
-            let units: Vec<usize> = observed.iter().map(Vec::len).collect();
-            let parts: Vec<P> = observed.into_par_iter().map(&render).collect();
-            for (part, units) in parts.into_iter().zip(units) {
-                progress.units += units as u64;
-                if commit(part, &progress)?.is_break() {
-                    return Ok(());
-                }
+            if flow?.is_break() {
+                return Ok(());
             }
             round = next;
         }
         Ok(())
+    }
+
+    /// Drives one round, chunk by chunk: while one is analysed, the one before it is observed, and the one before that
+    /// is rendered and committed.
+    fn round<P: Send>(
+        &self,
+        batches: &[Batch],
+        analyst: &Analyst<'_>,
+        history: &mut History,
+        render: &(impl Fn(Vec<Observed<'_>>) -> P + Sync),
+        mut commit: impl FnMut(P, u64) -> Result<ControlFlow<()>> + Send,
+    ) -> Result<ControlFlow<()>> {
+        let (mut analysed, mut observed) = (Vec::new(), Vec::new());
+        let chunks = batches.chunks(chunk_len());
+        // Two steps more than there are chunks, so that the last one comes through.
+        for chunk in chunks.chain([&[][..], &[][..]]) {
+            let observe = || analysed.into_iter().map(|batch| self.observe(batch, history)).collect();
+            let analyse = || chunk.par_iter().map(|batch| analyst.batch(batch)).collect();
+            let finish = || -> Result<ControlFlow<()>> {
+                let part = |batch: Vec<Observed<'_>>| (batch.len() as u64, render(batch));
+                let parts: Vec<(u64, P)> = observed.into_par_iter().map(part).collect();
+                for (units, part) in parts {
+                    if commit(part, units)?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+                Ok(ControlFlow::Continue(()))
+            };
+            // Observing begins first, because no other thread can help with it.
+            let (now_observed, (flow, now_analysed)) = rayon::join(observe, || rayon::join(finish, analyse));
+            if flow?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            (analysed, observed) = (now_analysed, now_observed);
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     fn observe<'a>(&self, batch: Vec<Analysed<'a>>, history: &mut History) -> Vec<Observed<'a>> {
@@ -323,19 +361,90 @@ fn profiles(settings: &Settings) -> Result<HashMap<String, Profile>> {
     settings.tools.iter().map(compile).collect()
 }
 
-fn totals(input: &Reader, units: u64) -> summary::Totals {
+fn totals(input: &Reader) -> summary::Totals {
     let read = input.totals();
     summary::Totals {
         files: read.files,
         bytes: read.bytes,
         lines: read.lines,
         blank_lines: read.blank_lines,
-        units,
+        units: read.units,
         unreadable_sources: read.unreadable_sources,
     }
 }
 
+/// Batches of a chunk, for all threads.
+fn chunk_len() -> usize {
+    BATCHES_PER_CHUNK * rayon::current_num_threads()
+}
+
 fn read_round(input: &mut Reader) -> Vec<Batch> {
-    let batches = BATCHES_PER_THREAD * rayon::current_num_threads();
+    let batches = CHUNKS_PER_ROUND * chunk_len();
     std::iter::from_fn(|| input.next_batch()).take(batches).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{input::Limits, verdict::gate};
+
+    /// Five units, of which one holds two records and one is no record.
+    const LOG: &str = concat!(
+        "{\"id\": \"a\", \"response\": \"one\"}\n",
+        "{\"id\": \"b\", \"response\": \"two\"}\n",
+        "{\"id\": \"c\", \"response\": \"three\"} {\"id\": \"d\", \"response\": \"four\"}\n",
+        "no record\n",
+        "{\"id\": \"e\", \"response\": \"five\"}\n",
+    );
+
+    fn reader() -> Reader {
+        Reader::from_stream("log", LOG.as_bytes(), Limits { batch_bytes: 32, ..Limits::default() })
+    }
+
+    /// The report when the part of one batch gets lost on its way.
+    fn report_without(lost: Option<usize>) -> Report {
+        let auditor = Auditor::new(Settings::default()).unwrap();
+        let (mut input, mut history) = (reader(), auditor.history());
+        let (mut whole, mut parts) = (Partial::default(), 0);
+        let part = |batch: Vec<Observed<'_>>| auditor.render(batch, &[]).0;
+        let merge = |part, _: &Progress| {
+            if lost != Some(parts) {
+                whole.merge(part);
+            }
+            parts += 1;
+            Ok(ControlFlow::Continue(()))
+        };
+        auditor.drive(&mut input, &Filter::default(), &mut history, part, merge).unwrap();
+        assert!(parts > 3, "{parts} batches");
+        Report::new(whole, &totals(&input), &gate::Policy::default(), &auditor.settings.engines.health)
+    }
+
+    #[test]
+    fn the_ledger_notices_a_batch_that_got_lost() {
+        let report = report_without(None);
+        assert_eq!((report.input.units, report.input.audited, report.input.rejected), (6, 5, 1));
+        assert!(report.input.ledger_adds_up);
+        for lost in 0..4 {
+            assert!(!report_without(Some(lost)).input.ledger_adds_up, "batch {lost}");
+        }
+    }
+
+    #[test]
+    fn an_audit_that_is_stopped_commits_nothing_more() {
+        let auditor = Auditor::new(Settings::default()).unwrap();
+        let mut parts = 0;
+        let stop = |(): (), _: &Progress| {
+            parts += 1;
+            Ok(if parts == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        };
+        auditor.drive(&mut reader(), &Filter::default(), &mut auditor.history(), |_| (), stop).unwrap();
+        assert_eq!(parts, 2);
+    }
+
+    #[test]
+    fn a_record_is_explained_as_the_audit_had_it() {
+        let auditor = Auditor::new(Settings::default()).unwrap();
+        let found = auditor.explain(&mut reader(), &Filter::default(), |identity| identity.id == Some("d")).unwrap();
+        assert_eq!(found.map(|record| (record.line, record.item)), Some((3, Some(1))));
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 
 use crate::{
-    config::Settings,
+    config::{Settings, nearest},
     engines::{About, BaselineEngine, Engine, language, runtime, security, tools},
     history,
     rules::{Library, Scanner},
@@ -78,11 +78,7 @@ pub fn check_engine_name(name: &str, known: &[&'static str]) -> Result<()> {
     if known.contains(&name) {
         return Ok(());
     }
-    let nearest = known
-        .iter()
-        .max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)))
-        .filter(|nearest| strsim::jaro_winkler(name, nearest) > 0.7);
-    match nearest {
+    match nearest(name, known) {
         Some(nearest) => bail!("unknown engine `{name}`; did you mean `{nearest}`?"),
         None => bail!("unknown engine `{name}`; `llmverify engines --names` lists them"),
     }

@@ -5,8 +5,9 @@
 //! `total.merge(first); total.merge(second); …`. Lists keep what came first (or what is worst, then first), which is why
 //! the order counts.
 //!
-//! **Limits**: a part is bounded by its batch; the total by [`STREAMS_MAX`], [`EVENTS_MAX`], [`REJECTED_LISTED_MAX`],
-//! [`PROBLEMS_LISTED_MAX`] and [`WORST_MAX`]. Streams beyond the limit are counted together.
+//! **Limits**: parts and total alike are bounded by [`STREAMS_MAX`], [`EVENTS_MAX`], [`REJECTED_LISTED_MAX`],
+//! [`PROBLEMS_LISTED_MAX`] and [`WORST_MAX`]. Streams beyond the limit are counted together; which those are, only the
+//! ordered stage can know, and it comes with the record ([`Measures::is_beyond_limit`]).
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -40,6 +41,10 @@ const MICRO: f64 = 1e6;
 pub struct Measures<'a> {
     /// The name of the stream: model, tool, or the field that streams are grouped by.
     pub stream: Option<&'a str>,
+    /// Whether [`STREAMS_MAX`] other streams came before this one, so that it is not told apart.
+    pub is_beyond_limit: bool,
+    /// Whether its time is before that of the stream's record before it.
+    pub is_backwards: bool,
     /// Whether the call ended with an error.
     pub is_error: bool,
     /// Latency of the call or execution time of the tool, in milliseconds.
@@ -91,6 +96,8 @@ pub(super) struct Ledger {
     pub rejected: u64,
     pub skipped: u64,
     pub partially_read: u64,
+    /// Records and rejected items beyond the first of their unit.
+    pub further_items: u64,
 }
 
 /// The answers to one question.
@@ -185,6 +192,11 @@ impl Partial {
             self.drafts.entry(what.clone()).or_insert_with(place);
         }
         self.cap_drafts();
+    }
+
+    /// Counts an item of a unit that holds many, from the second on; the reader has counted the unit once.
+    pub fn further_item(&mut self) {
+        self.ledger.further_items += 1;
     }
 
     /// Counts a unit that is no record.
@@ -332,6 +344,7 @@ impl Ledger {
         self.rejected += next.rejected;
         self.skipped += next.skipped;
         self.partially_read += next.partially_read;
+        self.further_items += next.further_items;
     }
 
     /// All units that were accounted for.
@@ -352,46 +365,35 @@ impl QuestionCounts {
 /// A stream is told apart by its kind and its name.
 type StreamKey = (&'static str, Option<String>);
 
-/// Counts per stream: the first [`STREAMS_MAX`] in input order by themselves, the others together.
-///
-/// A part tells all of its streams apart, because only the total knows which came first.
+/// Counts per stream, and those of the streams beyond the limit together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Streams {
-    /// In the order of their first record.
-    order: Vec<StreamKey>,
     by_key: BTreeMap<StreamKey, StreamCounts>,
     pub(super) others: StreamCounts,
 }
 
 impl Streams {
     fn record(&mut self, kind: &'static str, judged: &Judged<'_>, measures: &Measures<'_>) {
-        let key = (kind, measures.stream.map(str::to_owned));
-        if !self.by_key.contains_key(&key) {
-            self.order.push(key.clone());
-        }
-        self.by_key.entry(key).or_default().record(judged, measures);
+        let counts = if measures.is_beyond_limit {
+            &mut self.others
+        } else {
+            self.by_key.entry((kind, measures.stream.map(str::to_owned))).or_default()
+        };
+        counts.record(judged, measures);
     }
 
-    fn merge(&mut self, mut next: Streams) {
-        for key in next.order {
-            let Some(counts) = next.by_key.remove(&key) else { continue };
-            if let Some(known) = self.by_key.get_mut(&key) {
-                known.merge(&counts);
-            } else if self.order.len() < STREAMS_MAX {
-                self.order.push(key.clone());
-                self.by_key.insert(key, counts);
-            } else {
-                self.others.merge_unordered(&counts);
-            }
+    fn merge(&mut self, next: Streams) {
+        for (key, counts) in next.by_key {
+            self.by_key.entry(key).or_default().merge(&counts);
         }
-        self.others.merge_unordered(&next.others);
+        self.others.merge(&next.others);
     }
 
     /// The counts of all streams together.
     pub(super) fn all(&self) -> StreamCounts {
         let mut all = self.others.clone();
         for counts in self.by_key.values() {
-            all.merge_unordered(counts);
+            all.merge(counts);
         }
         all
     }
@@ -418,7 +420,6 @@ pub(super) struct StreamCounts {
     pub health_labels: [u64; health::LABELS.len()],
     pub decisions: Decisions,
     pub timestamps_backwards: u64,
-    first_and_last_ms: Option<(i64, i64)>,
 }
 
 impl StreamCounts {
@@ -445,22 +446,10 @@ impl StreamCounts {
                 self.health_labels[i] += 1;
             }
         }
-        if let Some(now_ms) = measures.timestamp_ms {
-            self.pass_time((now_ms, now_ms));
-        }
+        self.timestamps_backwards += u64::from(measures.is_backwards);
     }
 
-    /// Adds the counts that follow in the stream.
     fn merge(&mut self, next: &StreamCounts) {
-        self.merge_unordered(next);
-        self.timestamps_backwards += next.timestamps_backwards;
-        if let Some(times) = next.first_and_last_ms {
-            self.pass_time(times);
-        }
-    }
-
-    /// Adds the counts of another stream: what depends on the order inside of a stream is left out.
-    fn merge_unordered(&mut self, next: &StreamCounts) {
         self.requests += next.requests;
         self.errors += next.errors;
         self.latency_ms.merge(&next.latency_ms);
@@ -474,17 +463,7 @@ impl StreamCounts {
             *sum += count;
         }
         self.decisions.merge(&next.decisions);
-    }
-
-    fn pass_time(&mut self, (first_ms, last_ms): (i64, i64)) {
-        let begin_ms = match self.first_and_last_ms {
-            None => first_ms,
-            Some((begin_ms, end_ms)) => {
-                self.timestamps_backwards += u64::from(first_ms < end_ms);
-                begin_ms
-            }
-        };
-        self.first_and_last_ms = Some((begin_ms, last_ms));
+        self.timestamps_backwards += next.timestamps_backwards;
     }
 }
 
@@ -536,6 +515,8 @@ mod tests {
                     partial,
                     &Measures {
                         stream: name.as_deref(),
+                        is_beyond_limit: *stream == Some(4),
+                        is_backwards: line.is_multiple_of(5),
                         is_error: line.is_multiple_of(7),
                         latency_ms: Some(*latency_ms),
                         ttft_ms: Some(latency_ms / 2.0),
@@ -576,27 +557,18 @@ mod tests {
     }
 
     #[test]
-    fn streams_beyond_the_limit_are_counted_together_however_the_input_is_split() {
-        // Stream i comes at time i, then all streams come again, earlier.
-        let measure = |i: usize| (format!("stream-{}", i % 300), if i < 300 { i as i64 } else { 0 });
-        let count = |range: std::ops::Range<usize>| {
-            let mut partial = Partial::default();
-            for i in range {
-                let (name, time) = measure(i);
-                let measures = Measures { stream: Some(&name), timestamp_ms: Some(time), ..Measures::default() };
-                samples::accepted(i as u64).count(&mut partial, &measures);
-            }
-            partial
-        };
-        let whole = total([count(0..600)]);
-        assert_eq!(whole.streams.iter().count(), STREAMS_MAX);
-        assert_eq!(whole.streams.others.requests, 200);
-        let backwards: u64 = whole.streams.iter().map(|(_, counts)| counts.timestamps_backwards).sum();
-        assert_eq!(backwards, 199);
-        for size in [1, 7, 250, 299] {
-            let parts = (0..600).step_by(size).map(|from| count(from..(from + size).min(600)));
-            assert_eq!(total(parts), whole, "in parts of {size}");
+    fn streams_beyond_the_limit_are_counted_together_and_so_are_their_clocks() {
+        let mut partial = Partial::default();
+        for (stream, is_beyond_limit) in [("a", false), ("b", true), ("c", true), ("a", false)] {
+            let measures =
+                Measures { stream: Some(stream), is_beyond_limit, is_backwards: true, ..Measures::default() };
+            samples::accepted(1).count(&mut partial, &measures);
         }
+        let listed: Vec<_> =
+            partial.streams.iter().map(|((_, name), counts)| (name.as_deref(), counts.requests)).collect();
+        assert_eq!(listed, [(Some("a"), 2)]);
+        assert_eq!((partial.streams.others.requests, partial.streams.others.timestamps_backwards), (2, 2));
+        assert_eq!(partial.streams.all().timestamps_backwards, 4);
     }
 
     #[test]
@@ -607,24 +579,6 @@ mod tests {
         let items = vec![Item::Event; EVENTS_MAX + 3];
         let partial = total([part(&items[..50], 1), part(&items[50..], 51)]);
         assert_eq!((partial.events.len(), partial.events_total), (EVENTS_MAX, 103));
-    }
-
-    #[test]
-    fn an_error_in_the_clock_is_counted_once_across_parts() {
-        let at = |timestamp_ms| Item::Record {
-            score: 0.0,
-            stream: None,
-            latency_ms: 1.0,
-            tokens: None,
-            timestamp_ms: Some(timestamp_ms),
-            full: false,
-        };
-        let items = [at(10), at(20), at(15), at(16), at(5)];
-        for split in 0..=items.len() {
-            let total = total([part(&items[..split], 1), part(&items[split..], 1 + split)]);
-            let backwards: Vec<u64> = total.streams.iter().map(|(_, counts)| counts.timestamps_backwards).collect();
-            assert_eq!(backwards, [2], "split at {split}");
-        }
     }
 
     proptest! {

@@ -206,14 +206,15 @@ pub fn partial() -> Partial {
         prompt_tokens: Some(40),
         response_tokens: Some(80),
         timestamp_ms: Some(timestamp_ms),
-        is_error: false,
+        ..Measures::default()
     };
     for line in 1..=20 {
         let time = 1_731_234_567_890 + 600_000 * line as i64;
         accepted(line).count(&mut partial, &measures("get_weather", time));
     }
     scored(21, 0.2).count(&mut partial, &measures("search_web", 1_731_234_567_890));
-    blocked(22).count(&mut partial, &measures("get_weather", 1_731_234_567_890));
+    let earlier = Measures { is_backwards: true, ..measures("get_weather", 1_731_234_567_890) };
+    blocked(22).count(&mut partial, &earlier);
     partial.rejected(&RejectedUnit::new("app.jsonl", 23, None, 2300, "is not JSON: expected value at column 1"));
     partial.feedback();
     partial.skipped();

@@ -133,7 +133,7 @@ pub struct Totals {
     pub lines: u64,
     /// Lines with nothing on them.
     pub blank_lines: u64,
-    /// Units, as the reader cut them.
+    /// Units, as the reader cut them, those of many items counted once.
     pub units: u64,
     /// Sources that could not be opened, or not read to their end.
     pub unreadable_sources: u64,
@@ -152,7 +152,7 @@ pub struct Input {
     pub lines: u64,
     /// Lines with nothing on them.
     pub blank_lines: u64,
-    /// Units: what should be one record each.
+    /// Units as the reader cut them, a unit of many items (an array on one line) counted as so many.
     pub units: u64,
     /// Units that became an audited record.
     pub audited: u64,
@@ -168,7 +168,10 @@ pub struct Input {
     pub skipped: u64,
     /// Audited records of which a field was present but unusable; also counted in `audited`.
     pub partially_read: u64,
-    /// Whether audited + feedback + merged + parent + rejected + skipped is units.
+    /// Audited records whose time is before that of the record before them in their stream.
+    pub timestamps_backwards: u64,
+    /// Whether audited + feedback + merged + parent + rejected + skipped is units: whether everything that was read
+    /// was also accounted for.
     pub ledger_adds_up: bool,
 }
 
@@ -226,7 +229,7 @@ pub struct StreamSummary {
     pub health: Option<StreamHealth>,
     /// What was decided.
     pub verdicts: Decisions,
-    /// Records whose timestamp is before that of the record before them.
+    /// Records whose time is before that of the record before them in their stream.
     pub timestamps_backwards: u64,
 }
 
@@ -382,10 +385,7 @@ pub struct LimitReached {
 
 impl Report {
     /// The report on everything that was counted.
-    pub fn new(partial: Partial, totals: &Totals, policy: &gate::Policy, health: &health::Settings) -> Report {
-        // Parts are bounded only when they are merged.
-        let mut whole = Partial::default();
-        whole.merge(partial);
+    pub fn new(whole: Partial, totals: &Totals, policy: &gate::Policy, health: &health::Settings) -> Report {
         let limits_reached = limits(&whole);
         Report {
             schema: ReportSchema::V1,
@@ -425,7 +425,7 @@ impl Report {
 
 fn counts(whole: &Partial, totals: &Totals) -> Counts {
     Counts {
-        units: totals.units.saturating_sub(whole.ledger.skipped),
+        units: units(whole, totals).saturating_sub(whole.ledger.skipped),
         audited: whole.ledger.audited,
         accept: whole.decisions.accept,
         flag: whole.decisions.flag,
@@ -438,6 +438,11 @@ fn counts(whole: &Partial, totals: &Totals) -> Counts {
     }
 }
 
+/// What there is to account for.
+fn units(whole: &Partial, totals: &Totals) -> u64 {
+    totals.units + whole.ledger.further_items
+}
+
 fn input(whole: &Partial, totals: &Totals) -> Input {
     let ledger = &whole.ledger;
     Input {
@@ -446,7 +451,7 @@ fn input(whole: &Partial, totals: &Totals) -> Input {
         bytes: totals.bytes,
         lines: totals.lines,
         blank_lines: totals.blank_lines,
-        units: totals.units,
+        units: units(whole, totals),
         audited: ledger.audited,
         feedback: ledger.feedback,
         merged: ledger.merged,
@@ -454,7 +459,8 @@ fn input(whole: &Partial, totals: &Totals) -> Input {
         rejected: ledger.rejected,
         skipped: ledger.skipped,
         partially_read: ledger.partially_read,
-        ledger_adds_up: ledger.total() == totals.units,
+        timestamps_backwards: whole.streams.all().timestamps_backwards,
+        ledger_adds_up: ledger.total() == units(whole, totals),
     }
 }
 

@@ -194,9 +194,10 @@ fn streams(report: &Report, page: &mut Page) {
     let others = report.other_streams.iter().map(|stream| row("(others)".to_owned(), stream));
     page.grid(&columns, rows.chain(others));
     page.more(report.streams.len(), STREAMS_SHOWN_MAX);
-    for stream in report.streams.iter().filter(|stream| stream.timestamps_backwards > 0).take(ROWS_SHOWN_MAX) {
+    let others = report.other_streams.iter().map(|stream| ("(others)".to_owned(), stream));
+    let named = report.streams.iter().map(|stream| (stream_name(stream.name.as_deref()), stream)).chain(others);
+    for (name, stream) in named.filter(|(_, stream)| stream.timestamps_backwards > 0).take(ROWS_SHOWN_MAX) {
         let records = counted(stream.timestamps_backwards, "record has", "records have");
-        let name = stream_name(stream.name.as_deref());
         page.note(&format!("{records} an earlier timestamp than the record before: {name}"));
     }
 }
