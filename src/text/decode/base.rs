@@ -240,7 +240,7 @@ pub fn is_readable(text: &str, strictness: Strictness) -> bool {
         // By chance, and not by purpose, letters of many scripts come out together.
         return text.is_ascii() && wordlike * 10 >= characters * 7 && letters * 2 >= characters;
     }
-    wordlike * 20 >= characters * 11 && letters * 4 >= characters
+    wordlike * 20 >= characters * 11
 }
 
 /// Letters and spaces per character.

@@ -23,6 +23,10 @@ pub const CIPHER_BYTES_MAX: usize = 1 << 20;
 const GAIN_HALF_BITS_MIN: i64 = 60;
 /// By how much the sum may fall before a stretch ends.
 const DROP_HALF_BITS: i64 = 60;
+/// Words on either side of a stretch, in its line, that belong to it though they read no better decoded ("won").
+const EDGE_WORDS_MAX: usize = 2;
+/// By how much less English they may read.
+const EDGE_HALF_BITS: i64 = 16;
 /// Words in Pig Latin in a row.
 const PIG_WORDS_MIN: usize = 4;
 
@@ -116,8 +120,7 @@ fn stretches(text: &str, place: Range<usize>, weight: impl Fn(&[u8]) -> i64) -> 
     let (mut first, mut sum, mut best, mut best_end) = (0, 0, 0, 0);
     let mut index = 0;
     while index <= words.len() {
-        let weight = words.get(index).map_or(i64::MIN / 2, |word| weight(&text.as_bytes()[word.clone()]));
-        sum += weight;
+        sum += words.get(index).map_or(i64::MIN / 2, |word| weight(&text.as_bytes()[word.clone()]));
         if sum > best {
             (best, best_end) = (sum, index + 1);
         }
@@ -125,8 +128,24 @@ fn stretches(text: &str, place: Range<usize>, weight: impl Fn(&[u8]) -> i64) -> 
         index += 1;
         if is_over {
             if best >= GAIN_HALF_BITS_MIN {
-                let range = words[first].start..words[best_end - 1].end;
-                found.push((range, words[first..best_end].to_vec()));
+                let is_edge = |at: usize, gap: Range<usize>| {
+                    !text[gap].contains('\n') && weight(&text.as_bytes()[words[at].clone()]) > -EDGE_HALF_BITS
+                };
+                let (mut from, mut to) = (first, best_end);
+                let done = found.last().map_or(0, |(range, _): &(Range<usize>, _)| range.end);
+                while from > 0 && first - from < EDGE_WORDS_MAX && words[from - 1].start >= done {
+                    if !is_edge(from - 1, words[from - 1].end..words[from].start) {
+                        break;
+                    }
+                    from -= 1;
+                }
+                while to < words.len()
+                    && to - best_end < EDGE_WORDS_MAX
+                    && is_edge(to, words[to - 1].end..words[to].start)
+                {
+                    to += 1;
+                }
+                found.push((words[from].start..words[to - 1].end, words[from..to].to_vec()));
             }
             (first, sum, best) = (index, 0, 0);
         }
@@ -221,6 +240,7 @@ fn pig_latin(text: &str, place: Range<usize>, found: &mut Vec<(Vec<&'static str>
             let range = words[index].start..words[end - 1].end;
             let mut piece = Piece::default();
             let mut done = range.start;
+            let mut common = 0;
             for word in &words[index..end] {
                 piece.push_copy(text, done..word.start);
                 done = word.end;
@@ -228,10 +248,12 @@ fn pig_latin(text: &str, place: Range<usize>, found: &mut Vec<(Vec<&'static str>
                     piece.push_copy(text, word.clone());
                     continue;
                 };
-                piece.push(&from_pig(&core), word.start..word.start + len);
+                let plain = from_pig(&core);
+                common += usize::from(english::is_common(&plain));
+                piece.push(&plain, word.start..word.start + len);
                 piece.push_copy(text, word.start + len..word.end);
             }
-            if english::is_english(&piece.text) {
+            if common >= 2 && english::is_english(&piece.text) {
                 found.push((vec!["pig_latin"], range, piece));
             }
         }
@@ -243,25 +265,30 @@ fn pig_latin(text: &str, place: Range<usize>, found: &mut Vec<(Vec<&'static str>
 fn pig_core(word: &str) -> Option<(String, usize)> {
     let len = word.bytes().take_while(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'\'' | b'-')).count();
     let letters = word[..len].to_ascii_lowercase().replace(['-', '\''], "");
-    let core = letters.strip_suffix("ay").filter(|core| core.len() >= 2)?;
+    let core = letters.strip_suffix("ay").filter(|core| core.len() >= 2 && core.contains(is_vowel))?;
     word[len..].bytes().all(|byte| byte.is_ascii_punctuation()).then(|| (core.to_owned(), len))
 }
 
+fn is_vowel(letter: char) -> bool {
+    matches!(letter, 'a' | 'e' | 'i' | 'o' | 'u')
+}
+
 fn from_pig(core: &str) -> String {
-    let is_vowel = |byte: u8| matches!(byte, b'a' | b'e' | b'i' | b'o' | b'u');
     let bytes = core.as_bytes();
     let mut choices: Vec<String> = Vec::new();
-    if is_vowel(bytes[0]) && matches!(bytes[bytes.len() - 1], b'w' | b'y' | b'h') {
+    if core.starts_with(is_vowel) && matches!(bytes[bytes.len() - 1], b'w' | b'y' | b'h') {
         choices.push(core[..core.len() - 1].to_owned());
     }
-    for moved in 0..bytes.len().min(4) {
+    for moved in 0..bytes.len().min(6) {
         let (rest, head) = core.split_at(core.len() - moved);
-        let is_cluster = head.bytes().all(|byte| !is_vowel(byte)) || head.ends_with("qu");
-        if is_cluster && (moved > 0 || is_vowel(bytes[0])) {
+        let is_cluster = !head.contains(is_vowel) || head.ends_with("qu");
+        if is_cluster && (moved > 0 || core.starts_with(is_vowel)) {
             choices.push(format!("{head}{rest}"));
         }
     }
-    let value = |word: &String| (english::is_common(word), (english::score(word.bytes()).mean() * 64.0) as i64);
+    // "ownay" is "now": a word that begins with a vowel would have got a "w" or the like.
+    let value =
+        |word: &String| (english::is_common(word), word != core, (english::score(word.bytes()).mean() * 64.0) as i64);
     choices.into_iter().max_by_key(value).unwrap_or_else(|| core.to_owned())
 }
 

@@ -304,10 +304,25 @@ fn by_character(text: &str, letter_of: fn(char) -> Option<char>, done: &mut dyn 
             Some(letter) => run.push((letter, span)),
             None if run.is_empty() || matches!(character, '\u{200b}'..='\u{200d}' | '\u{2060}') => {}
             None if matches!(character, ' ' | '\n') => run.push((' ', span)),
-            None => done(std::mem::take(&mut run)),
+            None => done(unspaced(std::mem::take(&mut run))),
         }
     }
-    done(run);
+    done(unspaced(run));
+}
+
+/// A run without the single spaces between its letters, where these are the rule.
+fn unspaced(run: Vec<Letter>) -> Vec<Letter> {
+    let gaps: Vec<usize> = run.split(|(letter, _)| *letter != ' ').map(<[Letter]>::len).collect();
+    let singles = gaps.iter().filter(|len| **len == 1).count();
+    if singles * 2 < gaps.len() {
+        return run;
+    }
+    let is_space = |at: Option<usize>| at.and_then(|at| run.get(at)).is_some_and(|(letter, _)| *letter == ' ');
+    let kept = (0..run.len()).filter(|at| {
+        let is_single = is_space(Some(*at)) && !is_space(at.checked_sub(1)) && !is_space(Some(at + 1));
+        !is_single
+    });
+    kept.map(|at| run[at].clone()).collect()
 }
 
 /// English Braille, grade 1: letters, and the marks of a sentence.

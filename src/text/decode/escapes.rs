@@ -20,6 +20,8 @@ use super::{
 
 /// The escapes of quoted-printable that a text has at least: `a=10` is no escape.
 const QUOTED_PRINTABLE_MIN: usize = 4;
+/// Bytes of a line of quoted-printable.
+const SOFT_LINE_BYTES_MAX: usize = 76;
 /// Bytes of an HTML entity between `&` and `;`.
 const ENTITY_BYTES_MAX: usize = 12;
 /// White space and signs between two strings that are put together.
@@ -268,6 +270,12 @@ fn quoted_printable(text: &str) -> Writer<'_> {
         let is_escape = escape(at).is_some();
         escapes += usize::from(is_escape);
         is_pair |= is_escape && (bytes.get(at + 3) == Some(&b'=') && escape(at + 3).is_some());
+        // A soft break ends a line of usual length; the padding of base64 is two of them, or ends a longer line.
+        if matches!(bytes.get(at + 1..), Some([b'\n', ..] | [b'\r', b'\n', ..])) && bytes[at.saturating_sub(1)] != b'='
+        {
+            let line = bytes[at.saturating_sub(SOFT_LINE_BYTES_MAX)..at].iter().rev().position(|byte| *byte == b'\n');
+            is_pair |= line.unwrap_or(at) < SOFT_LINE_BYTES_MAX;
+        }
     }
     if escapes < QUOTED_PRINTABLE_MIN || !is_pair {
         return writer;
@@ -362,12 +370,21 @@ fn mime_word(bytes: &[u8], at: usize) -> Option<(usize, Piece)> {
 fn string_concatenation(text: &str) -> Writer<'_> {
     let bytes = text.as_bytes();
     let mut writer = Writer::new(text);
+    let mut joints: Vec<(Range<usize>, bool)> = Vec::new();
     for at in memchr::memchr2_iter(b'"', b'\'', bytes) {
-        if at < writer.done() || at == 0 || !bytes[at - 1].is_ascii_alphabetic() {
+        if joints.last().is_some_and(|(last, _)| at < last.end) {
             continue;
         }
         if let Some(end) = joint(bytes, at) {
-            writer.replace(at..end, "");
+            let is_letter = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphabetic);
+            joints.push((at..end, at > 0 && is_letter(at - 1) && is_letter(end)));
+        }
+    }
+    // Code puts strings together between words; where it is done inside of words, those between words belong to it.
+    let in_words = joints.iter().filter(|(_, is_in_word)| *is_in_word).count();
+    for (range, is_in_word) in joints {
+        if is_in_word || in_words >= 2 {
+            writer.replace(range, "");
         }
     }
     writer
@@ -384,6 +401,5 @@ fn joint(bytes: &[u8], at: usize) -> Option<usize> {
         b'|' if *quote == b'|' => (index, quote) = rest.next()?,
         _ => return None,
     }
-    let next = tail.get(index + 1)?;
-    (matches!(quote, b'"' | b'\'') && next.is_ascii_alphabetic()).then_some(at + 1 + index + 1)
+    matches!(quote, b'"' | b'\'').then_some(at + 1 + index + 1)
 }

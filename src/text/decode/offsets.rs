@@ -47,8 +47,8 @@ impl Segment {
     }
 
     /// Takes up one more group, if it continues the run.
-    fn extend(&mut self, out: usize, from: &Range<usize>, is_copied: bool) -> bool {
-        if (self.group_out, self.group_in, self.is_copied) != (out, from.len(), is_copied) {
+    fn extend(&mut self, out: usize, from: &Range<usize>) -> bool {
+        if (self.group_out, self.group_in, self.is_copied) != (out, from.len(), false) {
             return false;
         }
         let is_single = self.len == self.group_out;
@@ -76,7 +76,21 @@ pub struct Map {
 impl Map {
     /// Adds a group: `out` bytes of the view that come from `from`.
     pub fn push(&mut self, out: usize, from: Range<usize>) {
-        self.add(out, from, false);
+        if out == 0 {
+            return;
+        }
+        if !self.segments.last_mut().is_some_and(|last| last.extend(out, &from)) {
+            self.segments.push(Segment {
+                at: self.len,
+                len: out,
+                from: from.start,
+                group_out: out,
+                group_in: from.len(),
+                is_copied: false,
+                is_backwards: false,
+            });
+        }
+        self.len += out;
     }
 
     /// Adds bytes that stand in the text as they are.
@@ -113,32 +127,19 @@ impl Map {
         self.touched(span).map(|segment| segment.original(span)).reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))
     }
 
-    /// Whether any of these bytes of the view stand otherwise in the text.
+    /// Whether these bytes of the view stand otherwise in the text: some were decoded, or something between them left out.
     pub fn is_changed(&self, span: &Range<usize>) -> bool {
-        self.touched(span).any(|segment| !segment.is_copied)
+        let mut next = None;
+        self.touched(span).any(|segment| {
+            let is_broken = next.is_some_and(|next| segment.from != next);
+            next = Some(segment.from + segment.len);
+            !segment.is_copied || is_broken
+        })
     }
 
     /// Bytes of the view.
     pub fn len(&self) -> usize {
         self.len
-    }
-
-    fn add(&mut self, out: usize, from: Range<usize>, is_copied: bool) {
-        if out == 0 {
-            return;
-        }
-        if !self.segments.last_mut().is_some_and(|last| last.extend(out, &from, is_copied)) {
-            self.segments.push(Segment {
-                at: self.len,
-                len: out,
-                from: from.start,
-                group_out: out,
-                group_in: from.len(),
-                is_copied,
-                is_backwards: false,
-            });
-        }
-        self.len += out;
     }
 
     fn touched<'m>(&'m self, span: &Range<usize>) -> impl Iterator<Item = &'m Segment> {

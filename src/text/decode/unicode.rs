@@ -140,30 +140,52 @@ pub fn find(signs: &Signs<'_>, out: &mut Vec<Candidate>) {
     }
 }
 
+/// What is folded all over a text because some word of it calls for it.
+#[derive(Clone, Copy, Default)]
+struct Folds {
+    compatible: bool,
+    foreign: bool,
+    invisible: bool,
+    marks: bool,
+}
+
 fn folded(text: &str, counts: &Counts) -> Option<Candidate> {
     let letters = text.chars().filter(|character| character.is_alphabetic()).count();
-    let is_storm = counts.marks >= MARKS_MIN && counts.marks * 2 >= letters;
     let scripts = Scripts::of(text, counts);
+    let mut folds = Folds { marks: counts.marks >= MARKS_MIN && counts.marks * 2 >= letters, ..Folds::default() };
+    each_word(text, |word| {
+        let of_word = Reading::of(word, &scripts, Folds::default());
+        folds.compatible |= of_word.folds.compatible;
+        folds.foreign |= of_word.folds.foreign;
+        folds.invisible |= of_word.folds.invisible;
+    });
     let mut writer = Writer::new(text);
     let mut steps =
         [("compatibility", false), ("confusables", false), ("combining_marks", false), ("invisible", false)];
-    let mut word: Vec<(usize, char)> = Vec::new();
-    let mut marks_on_one = 0;
-    for (at, character) in text.char_indices().chain([(text.len(), ' ')]) {
-        let is_mark = class(character) == Class::Mark;
-        marks_on_one = if is_mark { marks_on_one + 1 } else { 0 };
-        if character.is_alphanumeric()
-            || is_mark
-            || matches!(class(character), Class::Invisible | Class::Compatible | Class::Selector)
-        {
-            word.push((at, character));
-            continue;
-        }
-        fold_word(&word, is_storm, &scripts, &mut writer, &mut steps);
-        word.clear();
-    }
+    each_word(text, |word| fold_word(word, &Reading::of(word, &scripts, folds), &mut writer, &mut steps));
     let view = writer.finish()?;
     Some(Candidate { steps: steps.into_iter().filter_map(|(name, is_used)| is_used.then_some(name)).collect(), view })
+}
+
+/// Every word of more than ordinary characters.
+fn each_word(text: &str, mut each: impl FnMut(&[(usize, char)])) {
+    let mut word: Vec<(usize, char)> = Vec::new();
+    let mut is_ordinary = true;
+    for (at, character) in text.char_indices().chain([(text.len(), ' ')]) {
+        let class = class(character);
+        if character.is_alphanumeric()
+            || matches!(class, Class::Mark | Class::Invisible | Class::Compatible | Class::Selector)
+        {
+            word.push((at, character));
+            is_ordinary &= class == Class::Ordinary;
+            continue;
+        }
+        if !is_ordinary {
+            each(&word);
+        }
+        word.clear();
+        is_ordinary = true;
+    }
 }
 
 /// Which scripts a text is really written in: letters that have no Latin look-alike.
@@ -239,62 +261,80 @@ fn is_latin(character: char) -> bool {
     character.is_ascii_alphabetic() || ('\u{c0}'..='\u{17f}').contains(&character)
 }
 
+/// What is to be folded in one word.
+struct Reading {
+    folds: Folds,
+}
+
+impl Reading {
+    fn of(word: &[(usize, char)], scripts: &Scripts, of_text: Folds) -> Reading {
+        let count = |of: fn(char) -> bool| word.iter().filter(|(_, character)| of(*character)).count();
+        let latin = count(is_latin);
+        let compatible = count(|character| compatible_of(character).is_some());
+        let foreign = count(|character| class(character) == Class::Foreign);
+        let look_alikes = if foreign == 0 { 0 } else { count(|character| latin_of(character).is_some()) };
+        let is_own =
+            || word.iter().any(|(_, character)| class(*character) == Class::Foreign && scripts.has(*character));
+        // Mixed with Latin letters they are meant to look so; by themselves only where nothing else is of their script.
+        let looks_latin = look_alikes > 0 && look_alikes == foreign;
+        let is_foreign = latin >= 1 && latin + look_alikes >= 3 || latin == 0 && look_alikes >= 2 && !is_own();
+        let mut folds = Folds {
+            compatible: compatible > 0 && (of_text.compatible || compatible >= COMPATIBLE_RUN_MIN || latin >= 2),
+            foreign: looks_latin && (is_foreign || of_text.foreign && (latin >= 1 || !is_own())),
+            invisible: of_text.invisible,
+            marks: of_text.marks || marks_on_one(word) >= MARKS_ON_ONE_MIN,
+        };
+        if !folds.invisible && count(is_hidden) > 0 {
+            let seen = |character: char| {
+                is_latin(character) || character.is_ascii_digit() || folds.foreign && latin_of(character).is_some()
+            };
+            let first = word.iter().position(|(_, character)| seen(*character));
+            let last = word.iter().rposition(|(_, character)| seen(*character));
+            let inside = first.zip(last).and_then(|(first, last)| word.get(first..last)).unwrap_or_default();
+            // Between two Latin letters nothing invisible has a purpose; a letter of another script may need it.
+            folds.invisible = inside.iter().any(|(_, character)| is_hidden(*character))
+                && inside.iter().all(|(_, character)| seen(*character) || class(*character) != Class::Ordinary);
+        }
+        Reading { folds }
+    }
+}
+
+fn is_hidden(character: char) -> bool {
+    matches!(class(character), Class::Invisible | Class::Selector)
+}
+
 fn fold_word(
     word: &[(usize, char)],
-    is_storm: bool,
-    scripts: &Scripts,
+    reading: &Reading,
     writer: &mut Writer<'_>,
     steps: &mut [(&'static str, bool); 4],
 ) {
-    if word.iter().all(|(_, character)| class(*character) == Class::Ordinary) {
-        return;
-    }
-    let count = |of: fn(char) -> bool| word.iter().filter(|(_, character)| of(*character)).count();
-    let latin = count(is_latin);
-    let compatible = count(|character| compatible_of(character).is_some());
-    let folds_compatible = compatible >= COMPATIBLE_RUN_MIN || compatible > 0 && latin >= 2;
-    let foreign = count(|character| class(character) == Class::Foreign);
-    let look_alikes = if foreign == 0 { 0 } else { count(|character| latin_of(character).is_some()) };
-    let is_own = || word.iter().any(|(_, character)| class(*character) == Class::Foreign && scripts.has(*character));
-    // Mixed with Latin letters they are meant to look so; by themselves only where nothing else is of their script.
-    let folds_foreign = look_alikes > 0
-        && look_alikes == foreign
-        && (latin >= 1 && latin + look_alikes >= 3 || latin == 0 && look_alikes >= 2 && !is_own());
-    let on_one = marks_on_one(word);
-    let strips_marks = is_storm || on_one >= MARKS_ON_ONE_MIN;
-    let visible = |character: char| {
-        character.is_ascii_alphanumeric() || is_latin(character) || folds_foreign && latin_of(character).is_some()
+    let folds = reading.folds;
+    let is_seen = |character: char| {
+        character.is_ascii_alphanumeric() || is_latin(character) || folds.foreign && latin_of(character).is_some()
     };
-    let mut before = None;
-    for (index, (at, character)) in word.iter().enumerate() {
+    let has_others = word.iter().any(|(_, character)| class(*character) == Class::Ordinary && !is_seen(*character));
+    let has_seen = word.iter().any(|(_, character)| is_seen(*character));
+    for (at, character) in word {
         let range = *at..at + character.len_utf8();
         let mut replace = |step: usize, by: &str| {
             steps[step].1 = true;
             writer.replace(range.clone(), by);
         };
         match class(*character) {
-            Class::Compatible if folds_compatible => {
+            Class::Compatible if folds.compatible => {
                 if let Some(plain) = compatible_of(*character) {
                     replace(0, plain.encode_utf8(&mut [0; 4]));
                 }
             }
-            Class::Foreign if folds_foreign => {
+            Class::Foreign if folds.foreign => {
                 if let Some(latin) = latin_of(*character) {
                     replace(1, latin.encode_utf8(&mut [0; 4]));
                 }
             }
-            Class::Mark if strips_marks => replace(2, ""),
-            Class::Invisible | Class::Selector => {
-                let after = word[index + 1..]
-                    .iter()
-                    .take(64)
-                    .find(|(_, next)| !matches!(class(*next), Class::Invisible | Class::Selector));
-                if before.is_some_and(visible) && after.is_some_and(|(_, next)| visible(*next)) {
-                    replace(3, "");
-                }
-                continue;
-            }
-            Class::Ordinary if strips_marks && !character.is_ascii() => {
+            Class::Mark if folds.marks => replace(2, ""),
+            Class::Invisible | Class::Selector if folds.invisible && has_seen && !has_others => replace(3, ""),
+            Class::Ordinary if folds.marks && !character.is_ascii() => {
                 // A composed letter in a storm: one mark more.
                 let mut parts = std::iter::once(*character).nfd().filter(|part| !is_combining_mark(*part));
                 if let (Some(base), None) = (parts.next(), parts.next())
@@ -304,9 +344,6 @@ fn fold_word(
                 }
             }
             _ => {}
-        }
-        if class(*character) != Class::Mark {
-            before = Some(*character);
         }
     }
 }
