@@ -189,7 +189,9 @@ impl<'r> Evidence<'r> {
         let decoded = decode::views(&text);
         self.is_capped |= scan.is_capped | decoded.is_capped;
         let views = decoded.views.into_iter().map(|view| {
-            let scan = scanner.scan(&view.text);
+            let mut scan = scanner.scan(&view.text);
+            // A view carries some of the text around what was decoded; what is found there was found in the text.
+            scan.hits.retain(|hit| view.is_decoded(hit.span.clone()));
             (view, scan)
         });
         let views = views.collect();
