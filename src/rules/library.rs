@@ -45,7 +45,14 @@ impl std::error::Error for RuleError {}
 const TABLES: &[(&str, &str)] = &[
     ("injection.toml", include_str!("tables/injection.toml")),
     ("pii.toml", include_str!("tables/pii.toml")),
-    ("secret.toml", include_str!("tables/secret.toml")),
+    ("secret_ai.toml", include_str!("tables/secret_ai.toml")),
+    ("secret_cloud.toml", include_str!("tables/secret_cloud.toml")),
+    ("secret_code.toml", include_str!("tables/secret_code.toml")),
+    ("secret_message.toml", include_str!("tables/secret_message.toml")),
+    ("secret_payment.toml", include_str!("tables/secret_payment.toml")),
+    ("secret_service.toml", include_str!("tables/secret_service.toml")),
+    ("secret_key_format.toml", include_str!("tables/secret_key_format.toml")),
+    ("secret_generic.toml", include_str!("tables/secret_generic.toml")),
     ("output.toml", include_str!("tables/output.toml")),
 ];
 
@@ -156,7 +163,8 @@ fn read(file: &str, text: &str) -> Result<Vec<Rule>, RuleError> {
             }
         }
         let id = entry.get("id").and_then(toml::Value::as_str).unwrap_or_default().to_owned();
-        rules.push(Rule::deserialize(entry).map_err(|e| error(&id, e.message().to_owned()))?);
+        let rule = Rule::deserialize(entry).map_err(|e| error(&id, e.message().to_owned()))?;
+        rules.push(rule.written_out().map_err(|reason| error(&id, reason))?);
     }
     Ok(rules)
 }

@@ -112,8 +112,16 @@ pub struct Rule {
     /// Bytes before and after a keyword or number in which the match must lie.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<[usize; 2]>,
-    /// What must match, as bytes.
+    /// What must match, as bytes. Written out, or made from `token` or `assigned`.
+    #[serde(default)]
     pub pattern: String,
+    /// Instead of `pattern`: what a token looks like that stands by itself, with nothing of a word on either side.
+    #[serde(default)]
+    pub token: Option<String>,
+    /// Instead of `pattern`: what a value looks like that is assigned to a name in which one of the keywords stands
+    /// (`keyword_api_key = "value"`, `"keywordToken": "value"`, `keyword secret value`).
+    #[serde(default)]
+    pub assigned: Option<String>,
     /// The least Shannon entropy of the value, in bits per character.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub min_entropy_bits: f64,
@@ -144,6 +152,24 @@ fn is_zero(number: &f64) -> bool {
 
 /// Bytes before and after a keyword in which a match must lie, when the rule does not say.
 const WINDOW_BYTES: [usize; 2] = [64, 320];
+/// The same for `assigned`: the keyword begins the match, but for one byte in front of it.
+const ASSIGNED_WINDOW_BYTES: [usize; 2] = [1, 240];
+/// A keyword of `assigned` up to this length is a common word too often to be the end of another (`inbox`).
+const SHORT_NAME_BYTES: usize = 6;
+
+/// What may stand in front of a token: nothing of a word, or a line break that is spelled out.
+const TOKEN_START: &str = r"(?:^|[^A-Za-z0-9_]|\\[nrt])";
+/// What may stand behind a token or an assigned value.
+const VALUE_END: &str = r"(?:[^A-Za-z0-9_+/=\-]|$)";
+/// What may stand between the vendor's name and the value: the rest of the name, up to two more words (a type), an
+/// operator, and what opens the value; or, without an operator, a word such as `key`; or the query of an address.
+const ASSIGNMENT: &str = concat!(
+    r#"(?:[\w.-]{0,40}(?:[ \t]+[\w.]{1,16}){0,2}["'`\])>\\]{0,4}[ \t]*"#,
+    r#"(?:[:?.+|]{0,3}=[>~=]{0,2}|:|,|>|\|\||->|\()[\s"'`\\(\[{=$@]{0,20}"#,
+    r#"|[\w.-]{0,20}?[\s_:.-]{0,3}(?i:keys?|tokens?|secrets?|passw(?:or)?d|auth|pat|credentials?)\w{0,12}"#,
+    r#"(?:[ \t]+is)?[\s:"'-]{1,6}"#,
+    r#"|[^\s"'<>]{0,80}[?&][\w.-]{1,24}=)"#,
+);
 
 impl Rule {
     /// The family; [`Family::Output`] for an id that names none, which a library does not accept.
@@ -153,7 +179,22 @@ impl Rule {
 
     /// Bytes before and after a keyword in which the match must lie.
     pub fn window_bytes(&self) -> [usize; 2] {
-        self.window.unwrap_or(WINDOW_BYTES)
+        let usual = if self.assigned.is_some() { ASSIGNED_WINDOW_BYTES } else { WINDOW_BYTES };
+        self.window.unwrap_or(usual)
+    }
+
+    /// The same rule with its pattern written out.
+    ///
+    /// # Errors
+    /// When it does not have exactly one of `pattern`, `token` and `assigned`.
+    pub fn written_out(mut self) -> Result<Rule, String> {
+        self.pattern = match (self.pattern.is_empty(), &self.token, &self.assigned) {
+            (false, None, None) => return Ok(self),
+            (true, Some(token), None) => format!("{TOKEN_START}(?P<value>{token}){VALUE_END}"),
+            (true, None, Some(value)) => format!("{}{ASSIGNMENT}(?P<value>{value}){VALUE_END}", names(&self.keywords)),
+            _ => return Err("needs exactly one of `pattern`, `token` and `assigned`".into()),
+        };
+        Ok(self)
     }
 
     /// The likelihood ratio with or without a context word near.
@@ -161,6 +202,15 @@ impl Rule {
         let usual = self.likelihood_ratio;
         if in_context { self.context_likelihood_ratio.unwrap_or(usual) } else { usual }
     }
+}
+
+/// A pattern for any of the names, in any case; a short one begins a word or a part of a name.
+fn names(keywords: &[String]) -> String {
+    let names = keywords.iter().map(|keyword| {
+        let start = if keyword.len() <= SHORT_NAME_BYTES { "(?:^|[^A-Za-z])" } else { "" };
+        format!("{start}{}", regex::escape(keyword))
+    });
+    format!("(?i:{})", names.collect::<Vec<_>>().join("|"))
 }
 
 /// The tags of OWASP's Top 10 for LLM applications in the numbering of 2026, by that of 2025.

@@ -170,10 +170,15 @@ impl Scanner {
         let mut at = window.bytes.start;
         let mut hits = 0;
         while at < window.bytes.end {
+            // Most windows hold no match, and finding that out needs no groups.
+            if !compiled.pattern.is_match_at(bytes, at) {
+                return;
+            }
             let Some(found) = compiled.pattern.captures_at(bytes, at) else { return };
             let Some(whole) = found.get(0) else { return };
             let value = found.get(compiled.value_group).unwrap_or(whole);
-            at = whole.end().max(whole.start() + 1);
+            // What follows the value may be what the next match begins with.
+            at = value.end().max(whole.start() + 1);
             if hits == HITS_PER_RULE_MAX {
                 scan.is_capped = true;
                 return;

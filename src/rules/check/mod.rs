@@ -3,6 +3,12 @@
 //! A check is a pure function from a [`Candidate`] to [`Checked`]. The tables name it (`check = "luhn"`); [`by_name`]
 //! finds it. One file per kind of check; each states its formula and where it comes from.
 
+mod assigned;
+mod key;
+pub mod placeholder;
+pub mod token;
+pub mod words;
+
 use std::ops::Range;
 
 /// A match that is to be checked.
@@ -60,4 +66,23 @@ pub fn by_name(name: &str) -> Option<Check> {
 }
 
 /// All checks, by name.
-pub const CHECKS: &[(&str, Check)] = &[];
+pub const CHECKS: &[(&str, Check)] = &[
+    // Secrets.
+    ("not_placeholder", placeholder::check),
+    ("random_value", assigned::random),
+    ("password_value", assigned::password),
+    ("inline_password", assigned::inline_password),
+    ("crc_base62", token::crc_base62),
+    ("crc_grafana", token::crc_grafana),
+    ("openai_marker", token::openai),
+    ("jwt", token::jwt),
+    ("sentry_payload", token::sentry),
+    ("macaroon", token::macaroon),
+    ("base64_of_64_bytes", token::base64_of_64_bytes),
+    ("private_key", key::private_key),
+    ("service_account", key::service_account),
+    ("basic_credentials", key::basic_credentials),
+    ("base58check", key::base58check),
+    ("bech32", key::bech32),
+    ("seed_phrase", key::seed_phrase),
+];
