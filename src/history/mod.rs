@@ -8,6 +8,7 @@
 //! - [`shift`]: a level that has moved is one event of the stream
 //! - [`consistency`]: against the session, and against the same arguments in the past (seed 002)
 //! - [`adaptive`]: thresholds and priors that follow feedback (seed 002)
+//! - [`turns`]: attacks that take several turns (seed 000)
 //! - [`reason`]: why a signal fired, to be put into words where the record is
 //!
 //! Every state is bounded, and scores a record before it learns from it. [`History::observe`] takes one row: it runs
@@ -23,6 +24,7 @@ pub mod presence;
 pub mod reason;
 pub mod shift;
 pub mod spc;
+pub mod turns;
 
 use std::collections::{BTreeMap, HashMap, hash_map::Entry};
 
@@ -78,6 +80,8 @@ pub struct Settings {
     pub shift: shift::Settings,
     /// Consistency with the session and with the same arguments.
     pub consistency: consistency::Settings,
+    /// Attacks over several turns.
+    pub turns: turns::Settings,
     /// What feedback changes.
     pub adaptive: adaptive::Settings,
     /// Streams that are remembered; rows of further ones have no history.
@@ -100,6 +104,7 @@ impl Default for Settings {
             latency: latency::Settings::default(),
             shift: shift::Settings::default(),
             consistency: consistency::Settings::default(),
+            turns: turns::Settings::default(),
             adaptive: adaptive::Settings::default(),
             streams_max: STREAMS_MAX,
             charts_max: CHARTS_MAX,
@@ -141,7 +146,7 @@ pub const STREAMS_MAX: usize = 10_000;
 pub const CHARTS_MAX: usize = 8_192;
 
 /// What the parts with a signal of their own are, in the order of their signals.
-pub const ABOUT: [About; 5] = [
+pub const ABOUT: [About; 6] = [
     About {
         name: consistency::HISTORICAL_SIGNAL,
         summary: "Finds numbers that contradict what the same tool gave for the same arguments.",
@@ -176,6 +181,13 @@ pub const ABOUT: [About; 5] = [
         formula: "the four rules on the logarithm of the fingerprint distance, above the mean only",
         range: "0 (in control) to 1 (all four rules)",
         source: "seeds 000 and 001 for the distance, seed 002 for the chart",
+    },
+    About {
+        name: turns::SIGNAL,
+        summary: "Finds attacks that take several turns: retries after a refusal, rising attacks, attacks in pieces.",
+        formula: "1 for a retry; 0.8 for points that rise over three turns, or four categories spread over turns",
+        range: "0 (nothing) to 1 (a retry)",
+        source: "seed 000; arXiv 2404.01833",
     },
 ];
 
@@ -264,6 +276,7 @@ pub struct History {
     learnt: HashMap<u64, Learnt>,
     sessions: Memory,
     arguments: Memory,
+    conversations: turns::Memory,
     charts_held: usize,
     rows: u64,
     reached: Reached,
@@ -338,6 +351,7 @@ impl History {
                 consistency.arguments_max,
                 consistency.arguments_windows_max,
             ),
+            conversations: turns::Memory::new(settings.turns.sessions_max),
             charts_held: 0,
             rows: 0,
             reached: Reached::default(),
@@ -372,6 +386,7 @@ impl History {
             self.observe_tool(row, at, when, &mut observation);
         } else {
             self.observe_model(row, at, when, &mut observation);
+            self.judge_turns(row, &mut observation);
         }
         observation
     }
@@ -406,6 +421,7 @@ impl History {
             ("history.charts_max", settings.charts_max, self.reached.charts),
             ("history.consistency.sessions_max", consistency.sessions_max, self.sessions.forgotten()),
             ("history.consistency.arguments_max", consistency.arguments_max, self.arguments.forgotten()),
+            ("history.turns.sessions_max", settings.turns.sessions_max, self.conversations.forgotten()),
         ];
         let reached = all.into_iter().filter(|(_, _, times)| *times > 0);
         reached.map(|(name, limit, times)| (name, limit as u64, times)).collect()
@@ -653,6 +669,20 @@ impl History {
             let values = settings.plausibility.values_max.max(spc::RULE_POINTS_MAX);
             chart.learn(&point, values, When::default(), &settings.spc, &settings.shift);
             stream.fields[memory].chart = Some(chart);
+        }
+    }
+
+    fn judge_turns(&mut self, row: &Row, observation: &mut Observation) {
+        if row.turns.is_empty() || row.session.is_none() && row.turns.len() < 2 {
+            return;
+        }
+        let ratio = self.settings.turns.likelihood_ratio;
+        let source = RatioSource::of(ratio, turns::LIKELIHOOD_RATIO, RatioSource::Default);
+        let absent = Signal::absent(turns::SIGNAL, Question::Attacked, Tier::One, (ratio, source));
+        let judged = self.conversations.observe(row.stream, row.session, &row.turns);
+        observation.push(absent, judged.map_or(0.0, |(score, _)| score));
+        if let Some((_, pattern)) = judged {
+            observation.reasons.push((turns::SIGNAL, Reason::Turns(pattern)));
         }
     }
 

@@ -3,6 +3,8 @@
 //! A check is a pure function from a [`Candidate`] to [`Checked`]. The tables name it (`check = "luhn"`); [`by_name`]
 //! finds it. One file per kind of check; each states its formula and where it comes from.
 
+pub mod phrases;
+
 use std::ops::Range;
 
 /// A match that is to be checked.
@@ -60,4 +62,13 @@ pub fn by_name(name: &str) -> Option<Check> {
 }
 
 /// All checks, by name.
-pub const CHECKS: &[(&str, Check)] = &[];
+pub const CHECKS: &[(&str, Check)] = &[
+    ("at_line_start", phrases::at_line_start),
+    ("at_sentence_start", phrases::at_sentence_start),
+    ("from_the_start", phrases::from_the_start),
+    ("is_order_to_drop", phrases::is_order_to_drop),
+    ("mode_of_answering", phrases::mode_of_answering),
+    ("no_product_name", phrases::no_product_name),
+    ("not_users_own", phrases::not_users_own),
+    ("whole_short_text", phrases::whole_short_text),
+];
