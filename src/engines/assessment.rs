@@ -4,6 +4,7 @@ use std::{borrow::Cow, ops::Range};
 
 use serde::Serialize;
 
+use super::row::Turn;
 pub use crate::rules::Severity;
 use crate::stats::log_odds::Evidence;
 
@@ -82,6 +83,8 @@ pub struct Signal {
     pub ratio_source: RatioSource,
     /// Whether it settles the question by itself (a violated schema that the record declares).
     pub proof: bool,
+    /// Whether what it found did no harm (an attack that the model refused): its question is flagged at most.
+    pub contained: bool,
     /// Why it fired, as a clause without a full stop; empty when it did not.
     pub detail: Cow<'static, str>,
 }
@@ -99,6 +102,7 @@ impl Signal {
             likelihood_ratio,
             ratio_source,
             proof: false,
+            contained: false,
             detail: Cow::Borrowed(""),
         }
     }
@@ -231,6 +235,8 @@ pub struct Assessment {
     pub signals: Vec<Signal>,
     /// Places in the text.
     pub findings: Vec<Finding>,
+    /// What the ordered stage is to know of what the user said.
+    pub turns: Vec<Turn>,
 }
 
 impl Assessment {
@@ -240,7 +246,7 @@ impl Assessment {
         /// Details that most engines have room for.
         const DETAILS_USUAL: usize = 6;
         let details = Vec::with_capacity(DETAILS_USUAL);
-        Assessment { status, value: Some(value), details, signals: Vec::new(), findings: Vec::new() }
+        Assessment { status, value: Some(value), details, signals: Vec::new(), findings: Vec::new(), turns: Vec::new() }
     }
 
     /// The engine had nothing to go on.
@@ -251,6 +257,7 @@ impl Assessment {
             details: Vec::new(),
             signals: Vec::new(),
             findings: Vec::new(),
+            turns: Vec::new(),
         }
     }
 

@@ -76,12 +76,26 @@ pub struct Row {
     /// Hashes of the names of the top-level fields of a tool's result, in their order; at most one more than
     /// [`FIELDS_MAX`], which says that there are too many to compare.
     pub field_names: Vec<u64>,
+    /// What the user said in this record, turn by turn, as the injection engine sees it; at most
+    /// [`TURNS_MAX`](crate::engines::security::injection::TURNS_MAX), the last. Empty when there is nothing to go on.
+    pub turns: Vec<Turn>,
     /// Tier-0 signals that were computed from the record alone.
     pub tier0: Vec<Signal>,
     /// Whether the tool answered with an explicit error.
     pub is_error: bool,
     /// A person's label, when the record is feedback.
     pub feedback: Option<crate::record::Feedback>,
+}
+
+/// One thing that a user said, as an attack: numbers and bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Turn {
+    /// Points of the injection engine.
+    pub points: f64,
+    /// The categories that it shows, as bits.
+    pub categories: u32,
+    /// Whether the model refused.
+    pub is_refused: bool,
 }
 
 /// One numeric field of a tool result.

@@ -3,11 +3,12 @@
 //! The averages that the baseline engines of seed 001 compare with are learnt here too, after everything was judged.
 
 use super::{
-    History, Observation, baseline,
+    History, Observation, Reason, baseline,
     reason::Chart,
     shift::{self, When},
     shift_event,
     spc::{self, Quantity, Side},
+    turns,
 };
 use crate::engines::{Question, RatioSource, Row, Signal, Tier, runtime::fingerprint};
 
@@ -47,5 +48,19 @@ impl History {
             }
         }
         baseline::learn(&mut stream.baseline, row, &settings.baseline);
+    }
+    /// Judges what the turns of a conversation add up to.
+    pub(super) fn judge_turns(&mut self, row: &Row, observation: &mut Observation) {
+        if row.turns.is_empty() || row.session.is_none() && row.turns.len() < 2 {
+            return;
+        }
+        let ratio = self.settings.turns.likelihood_ratio;
+        let source = RatioSource::of(ratio, turns::LIKELIHOOD_RATIO, RatioSource::Default);
+        let absent = Signal::absent(turns::SIGNAL, Question::Attacked, Tier::One, (ratio, source));
+        let judged = self.conversations.observe(row.stream, row.session, &row.turns);
+        observation.push(absent, judged.map_or(0.0, |(score, _)| score));
+        if let Some((_, pattern)) = judged {
+            observation.reasons.push((turns::SIGNAL, Reason::Turns(pattern)));
+        }
     }
 }

@@ -8,6 +8,7 @@
 //! - [`shift`]: a level that has moved is one event of the stream
 //! - [`consistency`]: against the session, and against the same arguments in the past (seed 002)
 //! - [`adaptive`]: thresholds and priors that follow feedback (seed 002)
+//! - [`turns`]: attacks that take several turns (seed 000)
 //! - `tool_calls`, `llm_calls`: what is asked of a row of either kind, and in which order
 //! - [`reason`]: why a signal fired, to be put into words where the record is
 //!
@@ -26,6 +27,7 @@ pub mod reason;
 pub mod shift;
 pub mod spc;
 mod tool_calls;
+pub mod turns;
 
 use std::collections::{BTreeMap, HashMap, hash_map::Entry};
 
@@ -75,6 +77,8 @@ pub struct Settings {
     pub shift: shift::Settings,
     /// Consistency with the session and with the same arguments.
     pub consistency: consistency::Settings,
+    /// Attacks over several turns.
+    pub turns: turns::Settings,
     /// What feedback changes.
     pub adaptive: adaptive::Settings,
     /// Streams that are remembered; rows of further ones have no history.
@@ -97,6 +101,7 @@ impl Default for Settings {
             latency: latency::Settings::default(),
             shift: shift::Settings::default(),
             consistency: consistency::Settings::default(),
+            turns: turns::Settings::default(),
             adaptive: adaptive::Settings::default(),
             streams_max: STREAMS_MAX,
             charts_max: CHARTS_MAX,
@@ -138,7 +143,7 @@ pub const STREAMS_MAX: usize = 10_000;
 pub const CHARTS_MAX: usize = 8_192;
 
 /// What the parts with a signal of their own are, in the order of their signals.
-pub const ABOUT: [About; 5] = [
+pub const ABOUT: [About; 6] = [
     About {
         name: consistency::HISTORICAL_SIGNAL,
         summary: "Finds numbers that contradict what the same tool gave for the same arguments.",
@@ -173,6 +178,13 @@ pub const ABOUT: [About; 5] = [
         formula: "the four rules on the logarithm of the fingerprint distance, above the mean only",
         range: "0 (in control) to 1 (all four rules)",
         source: "seeds 000 and 001 for the distance, seed 002 for the chart",
+    },
+    About {
+        name: turns::SIGNAL,
+        summary: "Finds attacks that take several turns: retries after a refusal, rising attacks, attacks in pieces.",
+        formula: "1 for a retry; 0.8 for points that rise over three turns, or four categories spread over turns",
+        range: "0 (nothing) to 1 (a retry)",
+        source: "seed 000; arXiv 2404.01833",
     },
 ];
 
@@ -267,6 +279,7 @@ pub struct History {
     learnt: HashMap<u64, Learnt>,
     sessions: Memory,
     arguments: Memory,
+    conversations: turns::Memory,
     charts_held: usize,
     rows: u64,
     reached: Reached,
@@ -335,6 +348,7 @@ impl History {
                 consistency.arguments_max,
                 consistency.arguments_windows_max,
             ),
+            conversations: turns::Memory::new(settings.turns.sessions_max),
             charts_held: 0,
             rows: 0,
             reached: Reached::default(),
@@ -371,6 +385,7 @@ impl History {
             self.observe_tool(row, at, when, &mut observation);
         } else {
             self.observe_model(row, at, when, &mut observation);
+            self.judge_turns(row, &mut observation);
         }
         observation
     }
@@ -405,6 +420,7 @@ impl History {
             ("history.charts_max", settings.charts_max, self.reached.charts),
             ("history.consistency.sessions_max", consistency.sessions_max, self.sessions.forgotten()),
             ("history.consistency.arguments_max", consistency.arguments_max, self.arguments.forgotten()),
+            ("history.turns.sessions_max", settings.turns.sessions_max, self.conversations.forgotten()),
         ];
         let reached = all.into_iter().filter(|(_, _, times)| *times > 0);
         reached.map(|(name, limit, times)| (name, limit as u64, times)).collect()

@@ -89,6 +89,8 @@ pub enum Reason {
         /// How many results were compared.
         results: u32,
     },
+    /// What several turns of a conversation show together.
+    Turns(super::turns::Pattern),
     /// The stream has shown a clock finer than a millisecond, so that the time can be taken at its word.
     FineClock {
         /// The time, in milliseconds.
@@ -111,6 +113,7 @@ impl Reason {
                     }
                 }
             }
+            Reason::Turns(pattern) => pattern.describe().to_owned(),
             Reason::Side { chart, points, of, sigmas, above } => {
                 let name = chart.name(names);
                 let side = if above { "above" } else { "below" };

@@ -158,7 +158,8 @@ impl Analyst<'_> {
         let (prompt, response) = (Features::of(&prompt_text), Features::of(record.response.as_deref().unwrap_or("")));
         let view = View { record, response: &response, prompt: &prompt, prompt_text: &prompt_text, evidence };
         for engine in self.engines {
-            if let Some(assessment) = engine.assess(&view) {
+            if let Some(mut assessment) = engine.assess(&view) {
+                row.turns.append(&mut assessment.turns);
                 assessments.push((engine.about().name, assessment));
             }
         }

@@ -43,7 +43,12 @@ impl std::error::Error for RuleError {}
 
 /// Our tables, in the order of the docs.
 const TABLES: &[(&str, &str)] = &[
-    ("injection.toml", include_str!("tables/injection.toml")),
+    ("injection/override.toml", include_str!("tables/injection/override.toml")),
+    ("injection/multilingual.toml", include_str!("tables/injection/multilingual.toml")),
+    ("injection/extraction.toml", include_str!("tables/injection/extraction.toml")),
+    ("injection/persona.toml", include_str!("tables/injection/persona.toml")),
+    ("injection/forcing.toml", include_str!("tables/injection/forcing.toml")),
+    ("injection/boundary.toml", include_str!("tables/injection/boundary.toml")),
     ("pii.toml", include_str!("tables/pii.toml")),
     ("secret_ai.toml", include_str!("tables/secret_ai.toml")),
     ("secret_cloud.toml", include_str!("tables/secret_cloud.toml")),
@@ -144,13 +149,20 @@ fn read(file: &str, text: &str) -> Result<Vec<Rule>, RuleError> {
         Some(toml::Value::Table(defaults)) => defaults,
         _ => toml::Table::new(),
     };
+    let phrases = match table.remove("phrases") {
+        Some(toml::Value::Table(phrases)) => expand_phrases(&phrases),
+        _ => Vec::new(),
+    };
     let entries = match table.remove("rule") {
         Some(toml::Value::Array(entries)) => entries,
         None => Vec::new(),
         Some(_) => return Err(error("", "`rule` must be a list: [[rule]]".to_owned())),
     };
     if let Some(other) = table.keys().next() {
-        return Err(error("", format!("unknown key `{other}`; a file of rules has [defaults] and [[rule]]")));
+        return Err(error(
+            "",
+            format!("unknown key `{other}`; a file of rules has [defaults], [phrases] and [[rule]]"),
+        ));
     }
     let mut rules = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -162,11 +174,29 @@ fn read(file: &str, text: &str) -> Result<Vec<Rule>, RuleError> {
                 entry.insert(key.clone(), value.clone());
             }
         }
+        if let Some(toml::Value::String(pattern)) = entry.get_mut("pattern") {
+            *pattern = with_phrases(pattern, &phrases);
+        }
         let id = entry.get("id").and_then(toml::Value::as_str).unwrap_or_default().to_owned();
         let rule = Rule::deserialize(entry).map_err(|e| error(&id, e.message().to_owned()))?;
         rules.push(rule.written_out().map_err(|reason| error(&id, reason))?);
     }
     Ok(rules)
+}
+
+/// The phrases of a file, each with those before it put in.
+fn expand_phrases(table: &toml::Table) -> Vec<(String, String)> {
+    let mut phrases = Vec::with_capacity(table.len());
+    for (name, pattern) in table {
+        let pattern = with_phrases(pattern.as_str().unwrap_or_default(), &phrases);
+        phrases.push((format!("(?&{name})"), pattern));
+    }
+    phrases
+}
+
+/// `pattern` with each phrase in the place of its name; a name that is unknown stays, and does not compile.
+fn with_phrases(pattern: &str, phrases: &[(String, String)]) -> String {
+    phrases.iter().fold(pattern.to_owned(), |pattern, (name, phrase)| pattern.replace(name, phrase))
 }
 
 /// Why `rule` cannot be used beside those `before` it, as a clause.

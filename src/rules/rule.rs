@@ -20,6 +20,9 @@
 //! misses = ["see @jo", "a@b"]
 //! ```
 //!
+//! A table may name parts of patterns in `[phrases]`: `verb = 'ask|tell'` puts `ask|tell` wherever a pattern of that
+//! file, or a later phrase, says `(?&verb)`.
+//!
 //! Patterns match bytes: `\b`, `\w`, `\d` are ASCII. The group `value`, where there is one, is the evidence; else the
 //! whole match is.
 

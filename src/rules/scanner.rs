@@ -11,7 +11,7 @@ use std::{ops::Range, sync::OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::{Candidate, Check, Checked, Library, Rule, check};
+use super::{Candidate, Check, Checked, Family, Library, Rule, check};
 
 /// Hits of one rule in one text.
 pub const HITS_PER_RULE_MAX: usize = 200;
@@ -52,14 +52,21 @@ pub struct Scan {
 /// All rules of a library, ready to be looked for.
 pub struct Scanner {
     library: Library,
-    automaton: AhoCorasick,
-    /// For each keyword, the rules that it calls.
-    called: Vec<Vec<u32>>,
+    keywords: Keywords,
+    /// Those of all families but injection, for texts that cannot attack.
+    keywords_of_output: Keywords,
     /// The rules that look for numbers.
     number_rules: Vec<u32>,
     /// The fewest digits that any of them looks for.
     digits_min: usize,
     compiled: Vec<OnceLock<Option<Compiled>>>,
+}
+
+/// Keywords, ready to be looked for.
+struct Keywords {
+    automaton: AhoCorasick,
+    /// For each keyword, the rules that it calls.
+    called: Vec<Vec<u32>>,
 }
 
 struct Compiled {
@@ -82,40 +89,18 @@ impl Scanner {
 
     /// A scanner for the rules of `library` that are wanted.
     pub fn of_rules(library: Library, is_wanted: impl Fn(&Rule) -> bool) -> Scanner {
-        let mut keywords: Vec<String> = Vec::new();
-        let mut called: Vec<Vec<u32>> = Vec::new();
-        let mut number_rules = Vec::new();
-        let mut index_of = std::collections::BTreeMap::new();
-        for (rule, index) in library.rules().iter().zip(0..) {
-            if !is_wanted(rule) {
-                continue;
-            }
-            if rule.digits.is_some() {
-                number_rules.push(index);
-            }
-            for keyword in &rule.keywords {
-                let keyword = keyword.to_ascii_lowercase();
-                let at = *index_of.entry(keyword.clone()).or_insert_with(|| {
-                    keywords.push(keyword);
-                    called.push(Vec::new());
-                    called.len() - 1
-                });
-                called[at].push(index);
-            }
-        }
-        let automaton = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(&keywords)
-            .or_else(|_| AhoCorasick::new(Vec::<String>::new()));
+        let wanted = || library.rules().iter().zip(0..).filter(|(rule, _)| is_wanted(rule));
+        let number_rules: Vec<u32> =
+            wanted().filter(|(rule, _)| rule.digits.is_some()).map(|(_, index)| index).collect();
+        let of_output = wanted().filter(|(rule, _)| rule.family() != Family::Injection);
+        let (keywords, keywords_of_output) = (Keywords::of(wanted()), Keywords::of(of_output));
         let digits = number_rules.iter().filter_map(|index| library.rule(*index as usize).digits);
         Scanner {
             digits_min: digits.map(|[min, _]| min).min().unwrap_or(usize::MAX),
             compiled: library.rules().iter().map(|_| OnceLock::new()).collect(),
-            automaton: automaton.expect("an automaton of nothing can always be built"),
             library,
-            called,
+            keywords,
+            keywords_of_output,
             number_rules,
         }
     }
@@ -127,8 +112,17 @@ impl Scanner {
 
     /// Every hit in `text`.
     pub fn scan(&self, text: &str) -> Scan {
+        self.scan_by(text, &self.keywords)
+    }
+
+    /// Every hit in `text` of a rule of another family than injection: for what no attacker wrote.
+    pub fn scan_output(&self, text: &str) -> Scan {
+        self.scan_by(text, &self.keywords_of_output)
+    }
+
+    fn scan_by(&self, text: &str, keywords: &Keywords) -> Scan {
         let mut scan = Scan::default();
-        for window in self.windows(text) {
+        for window in self.windows(text, keywords) {
             self.run(text, window, &mut scan);
         }
         scan.hits.sort_by(|a, b| (a.span.start, a.span.end, a.rule).cmp(&(b.span.start, b.span.end, b.rule)));
@@ -136,10 +130,10 @@ impl Scanner {
     }
 
     /// Where which pattern is to run; windows of one rule do not overlap and stand in order.
-    fn windows(&self, text: &str) -> Vec<Window> {
+    fn windows(&self, text: &str, keywords: &Keywords) -> Vec<Window> {
         let mut windows = Windows::default();
-        for found in self.automaton.find_overlapping_iter(text) {
-            for rule in &self.called[found.pattern().as_usize()] {
+        for found in keywords.automaton.find_overlapping_iter(text) {
+            for rule in &keywords.called[found.pattern().as_usize()] {
                 self.open(*rule, found.range(), text.len(), &mut windows);
             }
         }
@@ -188,6 +182,33 @@ impl Scanner {
                 scan.hits.push(hit);
             }
         }
+    }
+}
+
+impl Keywords {
+    /// The keywords of rules, which come with their index.
+    fn of<'r>(rules: impl Iterator<Item = (&'r Rule, u32)>) -> Keywords {
+        let mut keywords: Vec<String> = Vec::new();
+        let mut called: Vec<Vec<u32>> = Vec::new();
+        let mut index_of = std::collections::BTreeMap::new();
+        for (rule, index) in rules {
+            for keyword in &rule.keywords {
+                let keyword = keyword.to_ascii_lowercase();
+                let at = *index_of.entry(keyword.clone()).or_insert_with(|| {
+                    keywords.push(keyword);
+                    called.push(Vec::new());
+                    called.len() - 1
+                });
+                called[at].push(index);
+            }
+        }
+        let automaton = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::Standard)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(&keywords)
+            .or_else(|_| AhoCorasick::new(Vec::<String>::new()));
+        Keywords { automaton: automaton.expect("an automaton of nothing can always be built"), called }
     }
 }
 

@@ -3,8 +3,8 @@
 //! **Formula**: each question has a [`Policy`]; its posterior is [`log_odds::posterior`] over the question's signals.
 //! `accept` below `flag_from`, `flag` below `block_from`, else `block`; never above the policy's ceiling; a proof
 //! blocks on its own; a question on which nothing fired is accepted, whatever its thresholds, unless its policy
-//! asks for no evidence. The record's decision is
-//! the worst of its assessed questions, and `not_assessed` when there is none.
+//! asks for no evidence; a question of which a signal that fired says that it is contained is flagged at most. The
+//! record's decision is the worst of its assessed questions, and `not_assessed` when there is none.
 //!
 //! **High risk**: a proof, or a posterior of at least [`HIGH_RISK_FROM`] on a question that blocks.
 //!
@@ -147,7 +147,9 @@ pub fn judge(signals: &[Signal], policies: &[Policy; 4], absences: &[&'static st
         let posterior = log_odds::posterior(policy.prior, about().map(Signal::evidence));
         let fired = about().any(|signal| signal.fired);
         let proof = about().any(|signal| signal.fired && signal.proof);
+        let contained = about().any(|signal| signal.fired && signal.contained);
         let decision = policy.decide(posterior, fired, proof);
+        let decision = if contained { decision.min(Decision::Flag) } else { decision };
         Answer { question, not_assessed: None, prior: policy.prior, posterior, decision, proof }
     });
     let decision = answers.iter().map(|answer| answer.decision).max().unwrap_or(Decision::NotAssessed);

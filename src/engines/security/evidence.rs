@@ -185,17 +185,22 @@ impl<'r> Evidence<'r> {
         if text.len() == prefix {
             return;
         }
-        let scan = scanner.scan(&text);
+        let scan = |text: &str| {
+            // The operator's and the model's own words are no attack.
+            let is_input = matches!(place, Place::User | Place::ToolResult | Place::Context);
+            if is_input { scanner.scan(text) } else { scanner.scan_output(text) }
+        };
+        let found = scan(&text);
         let decoded = decode::views(&text);
-        self.is_capped |= scan.is_capped | decoded.is_capped;
+        self.is_capped |= found.is_capped | decoded.is_capped;
         let views = decoded.views.into_iter().map(|view| {
-            let mut scan = scanner.scan(&view.text);
+            let mut scan = scan(&view.text);
             // A view carries some of the text around what was decoded; what is found there was found in the text.
             scan.hits.retain(|hit| view.is_decoded(hit.span.clone()));
             (view, scan)
         });
         let views = views.collect();
-        self.texts.push(ScannedText { field, place, text, prefix, scan, views });
+        self.texts.push(ScannedText { field, place, text, prefix, scan: found, views });
     }
 
     fn add_json(

@@ -17,12 +17,74 @@ use crate::rules::scanner::entropy_bits;
 const RANDOM_BYTES_MIN: usize = 8;
 /// Values of a name that say no more than the name does, and defaults that everyone has.
 const WEAK: &[&str] = &[
-    "password", "passwd", "passwort", "secret", "token", "changeme", "test", "testing", "tester", "none", "null", "nil",
-    "true", "false", "undefined", "string", "hidden", "empty", "default", "value", "text", "user", "username", "admin",
-    "root", "foobar", "foo", "bar", "baz", "qux", "pass", "pwd", "key", "apikey", "mypassword", "mysecret", "mytoken",
-    "secretkey", "required", "optional", "invalid", "unknown", "abc", "abcd", "asdf", "qwerty", "letmein", "hello",
-    "world", "dummy", "fake", "mock", "wrong", "correct", "basic", "bearer", "plain", "plaintext", "encrypted", "prompt",
-    "bcrypt", "sha256", "sha512", "md5", "utf8", "utf16", "base64", "localhost",
+    "password",
+    "passwd",
+    "passwort",
+    "secret",
+    "token",
+    "changeme",
+    "test",
+    "testing",
+    "tester",
+    "none",
+    "null",
+    "nil",
+    "true",
+    "false",
+    "undefined",
+    "string",
+    "hidden",
+    "empty",
+    "default",
+    "value",
+    "text",
+    "user",
+    "username",
+    "admin",
+    "root",
+    "foobar",
+    "foo",
+    "bar",
+    "baz",
+    "qux",
+    "pass",
+    "pwd",
+    "key",
+    "apikey",
+    "mypassword",
+    "mysecret",
+    "mytoken",
+    "secretkey",
+    "required",
+    "optional",
+    "invalid",
+    "unknown",
+    "abc",
+    "abcd",
+    "asdf",
+    "qwerty",
+    "letmein",
+    "hello",
+    "world",
+    "dummy",
+    "fake",
+    "mock",
+    "wrong",
+    "correct",
+    "basic",
+    "bearer",
+    "plain",
+    "plaintext",
+    "encrypted",
+    "prompt",
+    "bcrypt",
+    "sha256",
+    "sha512",
+    "md5",
+    "utf8",
+    "utf16",
+    "base64",
+    "localhost",
 ];
 
 /// Whether the characters look drawn by chance.
@@ -90,7 +152,8 @@ fn is_password(value: &str, is_quoted: bool) -> bool {
     let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
     let kinds = [u8::is_ascii_lowercase as fn(&u8) -> bool, u8::is_ascii_uppercase, u8::is_ascii_digit];
     let kinds = kinds.into_iter().filter(|kind| has(*kind)).count();
-    let has_sign = value.bytes().any(|byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'~'));
+    let has_sign =
+        value.bytes().any(|byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'~'));
     let is_wordy = words::wordiness(value).is_none_or(|bits| bits >= words::WORDS_FROM);
     if !is_wordy {
         return is_quoted || kinds + usize::from(has_sign) >= 2 || value.len() >= 6;
@@ -98,7 +161,8 @@ fn is_password(value: &str, is_quoted: bool) -> bool {
     // Words with digits or signs in them are a password; words alone are a message or a name.
     let has_digit = has(u8::is_ascii_digit);
     let is_name = value.contains(['_', '.', '-']) || value.bytes().skip(1).any(|b| b.is_ascii_uppercase());
-    has_sign && kinds >= 1 && value.len() >= 6 || has_digit && kinds >= 2 && value.len() >= 6 && (!is_name || kinds == 3)
+    has_sign && kinds >= 1 && value.len() >= 6
+        || has_digit && kinds >= 2 && value.len() >= 6 && (!is_name || kinds == 3)
 }
 
 /// Whether the value says no more than that there is one.
@@ -112,7 +176,8 @@ fn is_weak(value: &str) -> bool {
 fn is_ordinary(value: &str) -> bool {
     let bytes = value.as_bytes();
     let count = |byte: u8| bytes.iter().filter(|b| **b == byte).count();
-    let is_path = value.starts_with(['/', '.', '~']) && count(b'/') > 1 || value.contains("://") || value.starts_with("./");
+    let is_path =
+        value.starts_with(['/', '.', '~']) && count(b'/') > 1 || value.contains("://") || value.starts_with("./");
     let is_call = value.contains(['(', ')', '{', '}']) || value.contains("->") || value.contains("::");
     let is_mail = value.split_once('@').is_some_and(|(_, host)| host.contains('.') && !host.contains('@'));
     let is_number = bytes.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'-' | b':' | b'/'))
@@ -160,12 +225,25 @@ mod tests {
 
     #[test]
     fn random_values_are_told_from_names_paths_and_stand_ins() {
-        for value in ["q8Zk2LmX9vTbW4rP", "8f14e45fceea167a5a36dedd4bea2543", "kd83-hf7s_2hd9", "550e8400-e29b-41d4-a716-446655440000"] {
+        for value in [
+            "q8Zk2LmX9vTbW4rP",
+            "8f14e45fceea167a5a36dedd4bea2543",
+            "kd83-hf7s_2hd9",
+            "550e8400-e29b-41d4-a716-446655440000",
+        ] {
             assert_eq!(checked(random, "k = \"", value, "\""), Checked::Holds, "{value}");
         }
-        for value in
-            ["process.env.API_KEY", "my_secret_key", "/etc/ssl/key.pem", "https://x.io/a1b2c3d4", "xxxxxxxxxxxx", "YOUR_API_KEY", "12.04.2023", "getToken()", "access_token2"]
-        {
+        for value in [
+            "process.env.API_KEY",
+            "my_secret_key",
+            "/etc/ssl/key.pem",
+            "https://x.io/a1b2c3d4",
+            "xxxxxxxxxxxx",
+            "YOUR_API_KEY",
+            "12.04.2023",
+            "getToken()",
+            "access_token2",
+        ] {
             assert_eq!(checked(random, "k = \"", value, "\""), Checked::Fails, "{value}");
         }
     }

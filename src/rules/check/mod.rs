@@ -5,6 +5,7 @@
 
 mod assigned;
 mod key;
+pub mod phrases;
 pub mod placeholder;
 pub mod token;
 pub mod words;
@@ -67,6 +68,15 @@ pub fn by_name(name: &str) -> Option<Check> {
 
 /// All checks, by name.
 pub const CHECKS: &[(&str, Check)] = &[
+    // Injections.
+    ("at_line_start", phrases::at_line_start),
+    ("at_sentence_start", phrases::at_sentence_start),
+    ("from_the_start", phrases::from_the_start),
+    ("is_order_to_drop", phrases::is_order_to_drop),
+    ("mode_of_answering", phrases::mode_of_answering),
+    ("no_product_name", phrases::no_product_name),
+    ("not_users_own", phrases::not_users_own),
+    ("whole_short_text", phrases::whole_short_text),
     // Secrets.
     ("not_placeholder", placeholder::check),
     ("random_value", assigned::random),

@@ -1,0 +1,357 @@
+//! Hits of rules → the set of features that a stretch of text shows.
+//!
+//! Each built-in injection rule is a feature, and so is each term of [`TERMS`], which is about the text as a whole. A
+//! set of features is a number of 128 bits.
+//!
+//! A text is judged in stretches of [`STRETCH_BYTES`], each half over the last, so that features that have nothing to
+//! do with each other do not meet in a long document.
+//!
+//! **Limits**: quoted or fenced phrases do not count in a text that talks about attacks; a text that says both is
+//! taken at its word.
+
+use std::ops::Range;
+
+use super::super::evidence::{Place, ScannedText};
+use crate::{
+    rules::{Family, Hit, Library},
+    text::decode::Decoded,
+};
+
+/// Bytes of text in which features are taken together.
+pub const STRETCH_BYTES: usize = 16_000;
+/// Characters of a short text.
+const SHORT_CHARS: usize = 160;
+/// Characters of a very short text.
+const VERY_SHORT_CHARS: usize = 80;
+/// Characters from which a text has a second half.
+const LONG_CHARS: usize = 200;
+/// Lines of a made-up dialogue from which they are many.
+const MANY_TURNS: usize = 8;
+
+/// A set of features, by their numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Set(pub u128);
+
+impl Set {
+    /// The set of one feature.
+    pub fn of(feature: u8) -> Set {
+        Set(1 << feature)
+    }
+
+    /// Whether the feature is in it.
+    pub fn has(self, feature: u8) -> bool {
+        self.0 & (1 << feature) != 0
+    }
+
+    /// Whether a feature is in both.
+    pub fn meets(self, other: Set) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// How many features are in both.
+    pub fn shared(self, other: Set) -> u32 {
+        (self.0 & other.0).count_ones()
+    }
+
+    /// What is in either.
+    pub fn with(self, other: Set) -> Set {
+        Set(self.0 | other.0)
+    }
+}
+
+/// Terms about a text as a whole; their features have the highest numbers, from the last down.
+pub const TERMS: [&str; 7] = ["upto_80", "upto_160", "late", "decoded", "hidden_tags", "many_turns", "from_data"];
+
+/// The feature of a term, by its position in [`TERMS`].
+const fn term(index: usize) -> u8 {
+    127 - index as u8
+}
+
+const UPTO_80: u8 = term(0);
+const UPTO_160: u8 = term(1);
+const LATE: u8 = term(2);
+const DECODED: u8 = term(3);
+const HIDDEN_TAGS: u8 = term(4);
+const MANY_TURNS_TERM: u8 = term(5);
+const FROM_DATA: u8 = term(6);
+
+/// The numbers of the features.
+#[derive(Clone, Debug)]
+pub struct Names {
+    /// By number.
+    names: Vec<String>,
+    /// For each rule of the library, the number of its feature.
+    of_rule: Vec<Option<u8>>,
+}
+
+impl Names {
+    /// Numbers the injection rules of `library` that are built in; a user's rule is no feature, it speaks for itself.
+    pub fn of(library: &Library) -> Names {
+        let built_in = Library::built_in();
+        let mut names = Vec::new();
+        let of_rule = library.rules().iter().map(|rule| {
+            let is_feature = rule.family() == Family::Injection
+                && names.len() < usize::from(term(TERMS.len()))
+                && built_in.find(&rule.id).is_some();
+            is_feature.then(|| {
+                names.push(rule.id["injection/".len()..].to_owned());
+                names.len() as u8 - 1
+            })
+        });
+        let of_rule = of_rule.collect();
+        Names { names, of_rule }
+    }
+
+    /// The feature of this name.
+    pub fn feature(&self, name: &str) -> Option<u8> {
+        let own = self.names.iter().position(|known| known == name).map(|index| index as u8);
+        own.or_else(|| TERMS.iter().position(|known| *known == name).map(term))
+    }
+
+    /// The set of these features; unknown names are left out.
+    pub fn set<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Set {
+        let known = names.into_iter().filter_map(|name| self.feature(name));
+        known.fold(Set::default(), |set, feature| set.with(Set::of(feature)))
+    }
+
+    /// The feature of a rule.
+    pub fn of_rule(&self, rule: usize) -> Option<u8> {
+        self.of_rule.get(rule).copied().flatten()
+    }
+}
+
+/// Features that mean more than others, by what is asked of them here.
+#[derive(Clone, Copy, Debug)]
+pub struct Kinds {
+    /// Orders: where they stand says whether the end of a text belies its beginning.
+    orders: Set,
+    /// An attack wherever it stands; found by decoding, it was hidden.
+    attacks: Set,
+    /// What a text says that talks about attacks.
+    discusses: Set,
+    dialogue_line: Option<u8>,
+}
+
+impl Kinds {
+    /// The kinds, in these names.
+    pub fn of(names: &Names) -> Kinds {
+        let overrides = [
+            "override_previous",
+            "override_given",
+            "override_all",
+            "ignore_above",
+            "forget_everything",
+            "override_romance",
+            "override_french",
+            "override_german",
+            "override_slavic",
+            "override_turkish",
+            "override_austronesian",
+            "override_vietnamese",
+            "override_indic",
+            "override_arabic",
+            "override_east_asian",
+            "override_thai",
+        ];
+        let asks = [
+            "show_prompt",
+            "show_your_rules",
+            "show_secret",
+            "your_secret",
+            "persona_unbound",
+            "say_access_granted",
+            "template_payload",
+        ];
+        Kinds {
+            orders: names.set([
+                "override_previous",
+                "override_given",
+                "override_all",
+                "ignore_above",
+                "include_text",
+                "only_output",
+            ]),
+            attacks: names.set(overrides.into_iter().chain(asks)),
+            discusses: names.set(["discusses_attacks"]),
+            dialogue_line: names.feature("question_label"),
+        }
+    }
+}
+
+/// A feature and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown<'e> {
+    /// The feature.
+    pub feature: u8,
+    /// Its rule, in the library.
+    pub rule: usize,
+    /// Bytes of the field's value.
+    pub span: Range<usize>,
+    /// The view in which it was found, if not in the text itself.
+    pub view: Option<&'e Decoded>,
+}
+
+/// What one stretch of a text shows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stretch<'e> {
+    /// All features, and the terms that hold.
+    pub set: Set,
+    /// Where each feature first stands, in the order of the text.
+    pub shown: Vec<Shown<'e>>,
+}
+
+/// The features of `text`, stretch by stretch; none for a text without any.
+pub fn stretches<'e>(text: &'e ScannedText<'_>, names: &Names, kinds: &Kinds) -> Vec<Stretch<'e>> {
+    let mut shown = plain(text, names, kinds);
+    let in_plain = shown.iter().fold(Set::default(), |set, shown| set.with(Set::of(shown.feature)));
+    for (view, scan) in &text.views {
+        decoded(text, view, &scan.hits, (in_plain, kinds), names, &mut shown);
+    }
+    let whole = whole_text(text, &shown, in_plain, kinds);
+    if shown.is_empty() && !whole.has(HIDDEN_TAGS) {
+        return Vec::new();
+    }
+    shown.sort_by_key(|shown| shown.span.start);
+    split(&shown, whole, text.value().len())
+}
+
+fn plain<'e>(text: &'e ScannedText<'_>, names: &Names, kinds: &Kinds) -> Vec<Shown<'e>> {
+    let hits = text.scan.hits.iter();
+    let hits: Vec<(u8, &Hit)> = hits.filter_map(|hit| Some((names.of_rule(hit.rule)?, hit))).collect();
+    let discusses = hits.iter().any(|(feature, _)| kinds.discusses.has(*feature));
+    let mut quotes = Quotes::new(&text.text);
+    let mut shown = Vec::with_capacity(hits.len());
+    for (feature, hit) in hits {
+        if discusses && quotes.holds(hit.span.start) {
+            continue;
+        }
+        if let Some(span) = in_value(hit.span.clone(), text.prefix) {
+            shown.push(Shown { feature, rule: hit.rule, span, view: None });
+        }
+    }
+    shown
+}
+
+/// What a view adds: an attack that the text itself does not show. Of text in leetspeak only that, and of other views
+/// every feature, as if it stood in the text.
+fn decoded<'e>(
+    text: &'e ScannedText<'_>,
+    view: &'e Decoded,
+    hits: &[Hit],
+    (in_plain, kinds): (Set, &Kinds),
+    names: &Names,
+    shown: &mut Vec<Shown<'e>>,
+) {
+    let only_attacks = view.steps.iter().any(|step| step.contains("leet"));
+    for hit in hits {
+        let Some(feature) = names.of_rule(hit.rule) else { continue };
+        if in_plain.has(feature) || only_attacks && !kinds.attacks.has(feature) {
+            continue;
+        }
+        if let Some(span) = in_value(view.original(hit.span.clone()), text.prefix) {
+            shown.push(Shown { feature, rule: hit.rule, span, view: Some(view) });
+        }
+    }
+}
+
+fn in_value(span: Range<usize>, prefix: usize) -> Option<Range<usize>> {
+    (span.end > prefix).then(|| span.start.saturating_sub(prefix)..span.end - prefix)
+}
+
+/// The terms that hold for a text.
+fn whole_text(text: &ScannedText<'_>, shown: &[Shown<'_>], in_plain: Set, kinds: &Kinds) -> Set {
+    let value = text.value();
+    let chars = value.trim().chars().take(LONG_CHARS + 1).count();
+    let first_order = shown.iter().filter(|shown| kinds.orders.has(shown.feature)).map(|shown| shown.span.start).min();
+    let turns = shown.iter().filter(|shown| Some(shown.feature) == kinds.dialogue_line).count();
+    let was_hidden =
+        |shown: &Shown<'_>| shown.view.is_some() && kinds.attacks.has(shown.feature) && !in_plain.has(shown.feature);
+    let holds = [
+        (UPTO_80, chars <= VERY_SHORT_CHARS),
+        (UPTO_160, chars <= SHORT_CHARS),
+        (LATE, chars > LONG_CHARS && first_order.is_some_and(|start| start > value.len() / 2)),
+        (DECODED, shown.iter().any(was_hidden)),
+        (HIDDEN_TAGS, has_hidden_text(value)),
+        (MANY_TURNS_TERM, turns >= MANY_TURNS),
+        (FROM_DATA, matches!(text.place, Place::Context | Place::ToolResult)),
+    ];
+    holds.into_iter().filter(|(_, holds)| *holds).fold(Set::default(), |set, (term, _)| set.with(Set::of(term)))
+}
+
+/// Tag characters that make a word; flags of regions have at most six, behind a black flag.
+const TAGS_MIN: usize = 8;
+
+/// Whether the text holds tag characters (U+E0020 to U+E007E) that are no part of a flag.
+fn has_hidden_text(text: &str) -> bool {
+    // All of them begin with these two bytes, which hardly any other text holds.
+    if memchr::memmem::find(text.as_bytes(), b"\xf3\xa0").is_none() {
+        return false;
+    }
+    let mut run = 0;
+    text.chars().any(|c| {
+        run = if matches!(c, '\u{e0020}'..='\u{e007e}') { run + 1 } else { 0 };
+        run >= TAGS_MIN
+    })
+}
+
+/// Cuts a text with `shown`, which is sorted, into stretches.
+fn split<'e>(shown: &[Shown<'e>], whole: Set, length: usize) -> Vec<Stretch<'e>> {
+    let mut stretches = Vec::new();
+    let mut start = 0;
+    loop {
+        let from = shown.partition_point(|shown| shown.span.start < start);
+        let to = shown.partition_point(|shown| shown.span.start < start + STRETCH_BYTES);
+        let mut stretch = Stretch { set: whole, shown: Vec::new() };
+        for shown in &shown[from..to] {
+            if !stretch.set.has(shown.feature) {
+                stretch.set = stretch.set.with(Set::of(shown.feature));
+                stretch.shown.push(shown.clone());
+            }
+        }
+        stretches.push(stretch);
+        if start + STRETCH_BYTES >= length {
+            return stretches;
+        }
+        // Where nothing stands there is nothing to judge.
+        let next = start + STRETCH_BYTES / 2;
+        let next_shown = shown.get(shown.partition_point(|shown| shown.span.start < next));
+        let Some(next_shown) = next_shown else { return stretches };
+        let half = STRETCH_BYTES / 2;
+        start = next.max(next_shown.span.start / half * half);
+    }
+}
+
+/// Says of rising positions whether they stand in quotes or in a code fence.
+struct Quotes<'t> {
+    text: &'t [u8],
+    at: usize,
+    in_fence: bool,
+    in_quotes: bool,
+}
+
+impl<'t> Quotes<'t> {
+    fn new(text: &'t str) -> Quotes<'t> {
+        Quotes { text: text.as_bytes(), at: 0, in_fence: false, in_quotes: false }
+    }
+
+    fn holds(&mut self, position: usize) -> bool {
+        while self.at < position {
+            let rest = &self.text[self.at..];
+            if rest.starts_with(b"```") {
+                self.in_fence = !self.in_fence;
+                self.at += 3;
+                continue;
+            }
+            match rest[0] {
+                b'"' => self.in_quotes = !self.in_quotes,
+                b'\n' => self.in_quotes = false,
+                b'\xe2' if rest.starts_with("“".as_bytes()) => self.in_quotes = true,
+                b'\xe2' if rest.starts_with("”".as_bytes()) => self.in_quotes = false,
+                _ => {}
+            }
+            self.at += 1;
+        }
+        // A pattern may begin with the quote itself.
+        self.in_fence || self.in_quotes || self.text.get(position).is_some_and(|byte| *byte == b'"')
+    }
+}

@@ -1,0 +1,72 @@
+//! Points → likelihood ratio.
+//!
+//! **Formula**: exp of straight lines through [`POINTS_TO_RATIO`], so that the block threshold (posterior 0.5 from a
+//! prior of 0.01, ratio 99) and the flag threshold (posterior 0.2, ratio 24.8) stand where they were tuned.
+//!
+//! **Range**: 1 to 2,000, never falling.
+//!
+//! **Source**: the two cuts are where 0.3% and 0.7% of the pooled benign prompts lie above (`docs/accuracy.md`); a rate
+//! tuned a little lower than wanted, because on half of the prompts a threshold set on the other half lets through up
+//! to twice as many.
+
+use super::combine::along;
+
+/// Points from which a text alone is blocked.
+pub const BLOCK_POINTS: f64 = 9.5;
+/// Points from which a text alone is flagged.
+pub const FLAG_POINTS: f64 = 8.0;
+/// Points below which nothing is said.
+pub const FIRE_POINTS: f64 = 4.0;
+
+/// The ratio below which nothing is said.
+pub const FIRE_RATIO: f64 = 2.0;
+/// The ratio of the flag threshold, and a little more: an absent signal beside it speaks slightly against.
+pub const FLAG_RATIO: f64 = 26.0;
+/// The ratio of the block threshold, and a little more.
+pub const BLOCK_RATIO: f64 = 105.0;
+/// The ratio of asking for what the system prompt protects: alone it flags. On topic or not, words in common happen.
+pub const PROTECTED_RATIO: f64 = 26.0;
+/// The least ratio of an attack that was flagged and worked: it blocks.
+pub const SUCCEEDED_RATIO: f64 = 300.0;
+/// The ratio of high risk.
+const HIGH_RISK_RATIO: f64 = 950.0;
+
+/// Points and the ratios that belong to them.
+pub const POINTS_TO_RATIO: [(f64, f64); 6] = [
+    (0.0, 1.0),
+    (FIRE_POINTS, FIRE_RATIO),
+    (FLAG_POINTS, FLAG_RATIO),
+    (BLOCK_POINTS, BLOCK_RATIO),
+    (13.5, HIGH_RISK_RATIO),
+    (16.0, 2000.0),
+];
+
+/// P(points | attack) / P(points | none).
+pub fn likelihood_ratio(points: f64) -> f64 {
+    along(&POINTS_TO_RATIO.map(|(points, ratio)| (points, ratio.ln())), points).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::judge::Policy;
+
+    #[test]
+    fn the_cuts_flag_and_block() {
+        let policy = Policy::default();
+        let posterior = |points: f64| {
+            let odds = policy.prior / (1.0 - policy.prior) * likelihood_ratio(points);
+            odds / (1.0 + odds)
+        };
+        assert!(posterior(FLAG_POINTS) >= policy.flag_from && posterior(FLAG_POINTS - 0.1) < policy.flag_from);
+        assert!(posterior(BLOCK_POINTS) >= policy.block_from && posterior(BLOCK_POINTS - 0.1) < policy.block_from);
+        assert_eq!(likelihood_ratio(-1.0), 1.0);
+        assert_eq!(likelihood_ratio(f64::INFINITY), likelihood_ratio(16.0));
+    }
+
+    #[test]
+    fn more_points_never_mean_less() {
+        let ratios: Vec<f64> = (0..400).map(|step| likelihood_ratio(f64::from(step) * 0.05)).collect();
+        assert!(ratios.windows(2).all(|pair| pair[0] <= pair[1]));
+    }
+}
