@@ -7,7 +7,7 @@
 //! Bitcoin alphabet of base58, POSIX uuencode; the alphabets of base2048 (Rust crate `base2048`) and ecoji (version 1)
 //! were derived by encoding every value with their public implementations.
 //!
-//! **Limits**: [`INFLATED_BYTES_MAX`], [`BASE58_CHARS_MAX`] (its arithmetic is quadratic) and
+//! **Limits**: base85 of ASCII text only; [`INFLATED_BYTES_MAX`], [`BASE58_CHARS_MAX`] (its arithmetic is quadratic) and
 //! [`BASE58_TOTAL_CHARS_MAX`] of one text.
 
 use std::{io::Read, ops::Range, sync::LazyLock};
@@ -537,6 +537,11 @@ fn base85(signs: &Signs<'_>, run: Range<usize>, found: &mut Found<'_>) {
     };
     for range in [bare, inner.clone()] {
         for (name, values) in [("ascii85", &*ASCII85), ("base85", &BASE85[0]), ("base85", &BASE85[1])] {
+            // The first of each five characters of ASCII text is one of the first 42 of the alphabet.
+            let mut firsts = bytes[range.clone()].iter().step_by(5).take(4).map(|byte| values[usize::from(*byte)]);
+            if !firsts.all(|value| value < 42) {
+                continue;
+            }
             let head = range.start..range.end.min(range.start + 40);
             let is_text = base85_bytes(bytes, head, values).is_some_and(|head| may_be_text(&head.data));
             if !is_text {

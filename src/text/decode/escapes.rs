@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use memchr::{memchr_iter, memmem};
+use memchr::memchr_iter;
 
 use super::{
     Candidate,
@@ -41,16 +41,21 @@ const ENTITIES: [(&str, char); 44] = [
 /// Finds all escapes.
 pub fn find(signs: &Signs<'_>, out: &mut Vec<Candidate>) {
     let text = signs.text;
-    let steps: [(&'static str, fn(&str) -> Writer<'_>); 6] = [
-        ("percent", percent),
-        ("html_entities", html_entities),
-        ("backslash", backslash),
-        ("mime_words", mime_words),
-        ("quoted_printable", quoted_printable),
-        ("string_concatenation", string_concatenation),
+    let steps: [(&'static str, u8, fn(&str) -> Writer<'_>); 7] = [
+        ("percent", b'%', percent),
+        ("html_entities", b'&', html_entities),
+        ("backslash", b'\\', backslash),
+        ("mime_words", b'=', mime_words),
+        ("quoted_printable", b'=', quoted_printable),
+        ("string_concatenation", b'\'', string_concatenation),
+        ("string_concatenation", b'"', string_concatenation),
     ];
-    for (name, step) in steps {
-        out.extend(step(text).finish().map(|view| Candidate { steps: vec![name], view }));
+    let mut last = "";
+    for (name, sign, step) in steps {
+        if name != last && memchr::memchr(sign, text.as_bytes()).is_some() {
+            out.extend(step(text).finish().map(|view| Candidate { steps: vec![name], view }));
+            last = name;
+        }
     }
 }
 
@@ -316,8 +321,8 @@ fn quoted_printable(text: &str) -> Writer<'_> {
 fn mime_words(text: &str) -> Writer<'_> {
     let bytes = text.as_bytes();
     let mut writer = Writer::new(text);
-    for at in memmem::find_iter(bytes, b"=?") {
-        if at < writer.done() {
+    for at in memchr_iter(b'=', bytes) {
+        if at < writer.done() || bytes.get(at + 1) != Some(&b'?') {
             continue;
         }
         let Some((end, piece)) = mime_word(bytes, at) else { continue };

@@ -1,6 +1,6 @@
 //! The quick pass: where in a text something could be encoded at all.
 //!
-//! Blocks of [`BLOCK_BYTES`] are counted, which compilers turn into vector instructions; a decoder runs only around the
+//! Blocks of [`BLOCK_BYTES`] are counted, all counters of a byte by one addition; a decoder runs only around the
 //! blocks that show its sign. Ordinary prose shows none, and the few blocks of it that do cost a closer look.
 
 use std::{ops::Range, sync::LazyLock};
@@ -14,6 +14,8 @@ use super::{
 
 /// Bytes that are counted together.
 const BLOCK_BYTES: usize = 64;
+/// Bytes of a text in which a cipher or a code could show.
+const BYTES_MIN: usize = 10;
 /// Bytes without white space from which a run may be an encoding.
 pub const RUN_MIN_BYTES: usize = 16;
 
@@ -62,13 +64,11 @@ impl<'t> Signs<'t> {
     pub fn of(text: &'t str) -> Signs<'t> {
         let bytes = text.as_bytes();
         let mut signs = Signs { text, is_ascii: text.is_ascii(), runs: runs(bytes), ..Signs::default() };
-        let mut start = 0;
-        while start < bytes.len() {
-            let end = (start + BLOCK_BYTES).min(bytes.len());
+        let mut end = 0;
+        while end < bytes.len() && bytes.len() >= BYTES_MIN {
+            end = (end + BLOCK_BYTES).min(bytes.len());
             // The last block overlaps the one before, so that what stands in it is not too short to show.
-            let begin = end.saturating_sub(BLOCK_BYTES);
-            signs.look_at(bytes, begin..end);
-            start = end;
+            signs.look_at(end.saturating_sub(BLOCK_BYTES)..end);
         }
         if let Some(marks) = MARKS.as_ref() {
             for found in marks.find_iter(bytes) {
@@ -84,25 +84,20 @@ impl<'t> Signs<'t> {
         self.text.as_bytes()
     }
 
-    fn look_at(&mut self, bytes: &[u8], at: Range<usize>) {
-        let mut window = [b' '; BLOCK_BYTES + 2];
-        let from = at.start.saturating_sub(1);
-        let to = (at.end + 1).min(bytes.len());
-        let offset = 1 - (at.start - from);
-        window[offset..offset + to - from].copy_from_slice(&bytes[from..to]);
-        let counts = Counts::of(&window);
-        let seen = at.len() - usize::from(counts.spaces).min(at.len());
-        let (letters, digits) = (usize::from(counts.letters), usize::from(counts.digits));
-        if letters >= 14 && usize::from(counts.frequent) * 100 < letters * 40 {
+    fn look_at(&mut self, at: Range<usize>) {
+        let bytes = self.bytes();
+        let counts = Counts::of(bytes, &at);
+        let seen = at.len() - counts.spaces;
+        if counts.letters >= 14 && counts.frequent * 100 < counts.letters * 40 {
             let block = english::score(bytes[at.clone()].iter().copied());
             if block.is_strange() {
                 mark(&mut self.strange, &at);
             }
         }
-        if digits >= 10 && digits * 20 >= seen * 9 {
+        if counts.digits >= 10 && counts.digits * 20 >= seen * 9 {
             mark(&mut self.digits, &at);
         }
-        if usize::from(counts.dashes) >= 10 && usize::from(counts.dashes) * 10 >= seen * 8 {
+        if counts.dashes >= 10 && counts.dashes * 10 >= seen * 8 {
             mark(&mut self.dashes, &at);
         }
         if counts.singles >= 6 {
@@ -111,63 +106,108 @@ impl<'t> Signs<'t> {
         if counts.mixed >= 4 {
             mark(&mut self.mixed, &at);
         }
-        if counts.ay >= 3 {
+        if counts.letters_y >= 3 && endings_in_ay(&bytes[at.clone()]) >= 3 {
             mark(&mut self.ay, &at);
         }
     }
 }
 
-/// Counts over one block; each at most 64.
-#[derive(Default)]
+/// Counts over one block.
+#[derive(Debug)]
 struct Counts {
-    letters: u8,
-    frequent: u8,
-    digits: u8,
-    spaces: u8,
-    dashes: u8,
-    singles: u8,
-    mixed: u8,
-    ay: u8,
+    letters: usize,
+    /// E T A O I N, which are 45 of 100 letters in English and 25 in ciphers of it.
+    frequent: usize,
+    letters_y: usize,
+    digits: usize,
+    /// White space and controls.
+    spaces: usize,
+    dashes: usize,
+    /// Letters between two bytes that are neither letter nor digit.
+    singles: usize,
+    /// Digits, and signs that look like letters, beside a letter.
+    mixed: usize,
 }
 
-impl Counts {
-    /// Counts the inner bytes; the first and the last are neighbours only.
-    fn of(window: &[u8; BLOCK_BYTES + 2]) -> Counts {
-        let mut lower = [0u8; BLOCK_BYTES + 2];
-        let mut is_letter = [0u8; BLOCK_BYTES + 2];
-        let mut is_digit = [0u8; BLOCK_BYTES + 2];
-        let mut is_sign = [0u8; BLOCK_BYTES + 2];
-        for index in 0..BLOCK_BYTES + 2 {
-            let byte = window[index];
-            lower[index] = byte | 0x20;
-            is_letter[index] = u8::from((byte | 0x20).wrapping_sub(b'a') < 26);
-            is_digit[index] = u8::from(byte.wrapping_sub(b'0') < 10);
-            is_sign[index] = u8::from(byte == b'@') | u8::from(byte == b'$') | u8::from(byte == b'!');
-        }
-        let mut counts = Counts::default();
-        for index in 1..=BLOCK_BYTES {
-            let byte = window[index];
-            counts.letters += is_letter[index];
-            counts.digits += is_digit[index];
-            counts.spaces += u8::from(byte <= b' ');
-            counts.dashes += u8::from(byte.wrapping_sub(b'-') < 3) | u8::from(byte == b'_') | u8::from(byte == b'|');
-            let lower = lower[index];
-            counts.frequent += u8::from(lower == b'e')
-                | u8::from(lower == b't')
-                | u8::from(lower == b'a')
-                | u8::from(lower == b'o')
-                | u8::from(lower == b'i')
-                | u8::from(lower == b'n');
-        }
-        for index in 1..=BLOCK_BYTES {
-            let near = is_letter[index - 1] | is_letter[index + 1];
-            counts.singles += is_letter[index] & !(near | is_digit[index - 1] | is_digit[index + 1]) & 1;
-            counts.mixed += (is_digit[index] | is_sign[index]) & near;
-            counts.ay +=
-                u8::from(lower[index - 1] == b'a') & u8::from(lower[index] == b'y') & !is_letter[index + 1] & 1;
-        }
-        counts
+/// What one byte adds to each of the counters, which are eight bits wide; above them its kind.
+static ADDS: [u64; 256] = {
+    let mut adds = [0; 256];
+    let mut byte = 0usize;
+    while byte < 256 {
+        let one = byte as u8;
+        let lower = one | 0x20;
+        let frequent = matches!(lower, b'e' | b't' | b'a' | b'o' | b'i' | b'n');
+        let dash = matches!(one, b'-' | b'.' | b'/' | b'_' | b'|');
+        let kind = match one {
+            b'a'..=b'z' | b'A'..=b'Z' => LETTER,
+            b'0'..=b'9' => DIGIT,
+            b'@' | b'$' | b'!' => SIGN,
+            _ => OTHER,
+        };
+        adds[byte] = (kind == LETTER) as u64
+            | ((kind == LETTER && frequent) as u64) << 8
+            | ((kind == LETTER && lower == b'y') as u64) << 16
+            | ((kind == DIGIT) as u64) << 24
+            | ((one <= b' ') as u64) << 32
+            | (dash as u64) << 40
+            | (kind as u64) << 56;
+        byte += 1;
     }
+    adds
+};
+
+/// What three bytes of these kinds in a row, two bits each, add to the counters of singles and of mixed ones.
+static ADDS_OF_THREE: [u32; 64] = {
+    let mut adds = [0; 64];
+    let mut three = 0usize;
+    while three < 64 {
+        let (before, this, behind) = (three >> 4, three >> 2 & 3, three & 3);
+        let is_alone = (before == OTHER || before == SIGN) && (behind == OTHER || behind == SIGN);
+        let is_near = before == LETTER || behind == LETTER;
+        adds[three] = (this == LETTER && is_alone) as u32 | (((this == DIGIT || this == SIGN) && is_near) as u32) << 16;
+        three += 1;
+    }
+    adds
+};
+
+const OTHER: usize = 0;
+const LETTER: usize = 1;
+const DIGIT: usize = 2;
+const SIGN: usize = 3;
+
+impl Counts {
+    fn of(bytes: &[u8], at: &Range<usize>) -> Counts {
+        let (mut sums, mut of_three) = (0u64, 0u32);
+        let kind = |byte: Option<&u8>| byte.map_or(0, |byte| (ADDS[usize::from(*byte)] >> 56) as usize);
+        let mut three = kind(at.start.checked_sub(1).and_then(|before| bytes.get(before)));
+        let mut is_first = true;
+        for byte in &bytes[at.clone()] {
+            let adds = ADDS[usize::from(*byte)];
+            sums = sums.wrapping_add(adds);
+            three = (three << 2 | (adds >> 56) as usize) & 63;
+            // The first step completes no three yet.
+            of_three += if is_first { 0 } else { ADDS_OF_THREE[three] };
+            is_first = false;
+        }
+        of_three += ADDS_OF_THREE[(three << 2 | kind(bytes.get(at.end))) & 63];
+        let counter = |index: u32| (sums >> (index * 8) & 0xff) as usize;
+        Counts {
+            letters: counter(0),
+            frequent: counter(1),
+            letters_y: counter(2),
+            digits: counter(3),
+            spaces: counter(4),
+            dashes: counter(5),
+            singles: (of_three & 0xffff) as usize,
+            mixed: (of_three >> 16) as usize,
+        }
+    }
+}
+
+/// Words of a block that end in "ay".
+fn endings_in_ay(block: &[u8]) -> usize {
+    let is_end = |three: &[u8]| three[..2].eq_ignore_ascii_case(b"ay") && !three[2].is_ascii_alphabetic();
+    block.windows(3).filter(|three| is_end(three)).count() + usize::from(block.to_ascii_lowercase().ends_with(b"ay"))
 }
 
 fn mark(places: &mut Vec<Range<usize>>, at: &Range<usize>) {
