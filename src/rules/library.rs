@@ -43,7 +43,11 @@ impl std::error::Error for RuleError {}
 /// Our tables, in the order of the docs.
 const TABLES: &[(&str, &str)] = &[
     ("injection.toml", include_str!("tables/injection.toml")),
-    ("pii.toml", include_str!("tables/pii.toml")),
+    ("pii_contact.toml", include_str!("tables/pii_contact.toml")),
+    ("pii_financial.toml", include_str!("tables/pii_financial.toml")),
+    ("pii_americas.toml", include_str!("tables/pii_americas.toml")),
+    ("pii_europe.toml", include_str!("tables/pii_europe.toml")),
+    ("pii_asia_africa.toml", include_str!("tables/pii_asia_africa.toml")),
     ("secret.toml", include_str!("tables/secret.toml")),
     ("output.toml", include_str!("tables/output.toml")),
 ];
@@ -124,7 +128,11 @@ fn read(file: &str, text: &str) -> Result<Vec<Rule>, RuleError> {
             }
         }
         let id = entry.get("id").and_then(toml::Value::as_str).unwrap_or_default().to_owned();
-        rules.push(Rule::deserialize(entry).map_err(|e| error(&id, e.message().to_owned()))?);
+        let mut rule = Rule::deserialize(entry).map_err(|e| error(&id, e.message().to_owned()))?;
+        if rule.needs_context && rule.keywords.is_empty() && rule.digits.is_none() {
+            rule.keywords = rule.context.clone();
+        }
+        rules.push(rule);
     }
     Ok(rules)
 }
@@ -154,6 +162,9 @@ fn validate(rule: &Rule, before: &[Rule]) -> Result<(), String> {
         && check::by_name(name).is_none()
     {
         return Err(format!("names an unknown check `{name}`"));
+    }
+    if let Some(clear) = &rule.clear {
+        scanner::compile(clear).map_err(|e| format!("has a `clear` that does not compile: {e}"))?;
     }
     let pattern = scanner::compile(&rule.pattern).map_err(|e| format!("has a pattern that does not compile: {e}"))?;
     if pattern.is_match(b"") {

@@ -4,6 +4,7 @@
 //! - [`library`]: the rules of the tables and of a user's files, checked
 //! - [`check`]: the checks that a rule may name (a check digit, a decoded structure)
 //! - [`examples`]: the texts that a rule must hit and must miss, and running them
+//! - [`resolve`]: of what overlaps, the strongest
 //! - [`scanner`]: text → [`Hit`]s: keywords, then a window, then the pattern, then context and check
 //!
 //! From an entry come the scanner's pattern, the documentation, `llmverify rules`, the tests and the tags in reports.
@@ -11,6 +12,7 @@
 pub mod check;
 pub mod examples;
 pub mod library;
+pub mod resolve;
 pub mod rule;
 pub mod scanner;
 
