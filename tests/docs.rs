@@ -327,7 +327,7 @@ fn the_rules_page_is_what_is_looked_for() {
 #[test]
 fn every_check_has_a_rule() {
     let library = Library::built_in();
-    for (name, _) in check::CHECKS {
+    for (name, _) in check::all() {
         let is_named = library.rules().iter().any(|rule| rule.check.as_deref() == Some(name));
         assert!(is_named, "no rule names the check `{name}`");
     }

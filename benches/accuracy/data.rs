@@ -42,9 +42,14 @@ impl Data {
 
 /// What an audit says of each record, in order.
 pub fn audit(records: &[Value]) -> Vec<Value> {
+    audit_with(records, Settings::default())
+}
+
+/// The same, with other settings.
+pub fn audit_with(records: &[Value], settings: Settings) -> Vec<Value> {
     let log: Vec<u8> = records.iter().flat_map(|record| format!("{record}\n").into_bytes()).collect();
     let out = Shared::default();
-    let auditor = Auditor::new(Settings::default()).expect("defaults are valid");
+    let auditor = Auditor::new(settings).expect("the settings are valid");
     let mut reader = Reader::from_stream("items", std::io::Cursor::new(log), Limits::default());
     let mut sinks = [Sink::new(&Jsonl, Records::All, out.clone())];
     auditor.audit(&mut reader, &Filter::default(), &mut sinks, |_| {}).expect("memory can be written");

@@ -49,7 +49,11 @@ const TABLES: &[(&str, &str)] = &[
     ("injection/persona.toml", include_str!("tables/injection/persona.toml")),
     ("injection/forcing.toml", include_str!("tables/injection/forcing.toml")),
     ("injection/boundary.toml", include_str!("tables/injection/boundary.toml")),
-    ("pii.toml", include_str!("tables/pii.toml")),
+    ("pii_contact.toml", include_str!("tables/pii_contact.toml")),
+    ("pii_financial.toml", include_str!("tables/pii_financial.toml")),
+    ("pii_americas.toml", include_str!("tables/pii_americas.toml")),
+    ("pii_europe.toml", include_str!("tables/pii_europe.toml")),
+    ("pii_asia_africa.toml", include_str!("tables/pii_asia_africa.toml")),
     ("secret_ai.toml", include_str!("tables/secret_ai.toml")),
     ("secret_cloud.toml", include_str!("tables/secret_cloud.toml")),
     ("secret_code.toml", include_str!("tables/secret_code.toml")),
@@ -178,7 +182,10 @@ fn read(file: &str, text: &str) -> Result<Vec<Rule>, RuleError> {
             *pattern = with_phrases(pattern, &phrases);
         }
         let id = entry.get("id").and_then(toml::Value::as_str).unwrap_or_default().to_owned();
-        let rule = Rule::deserialize(entry).map_err(|e| error(&id, e.message().to_owned()))?;
+        let mut rule = Rule::deserialize(entry).map_err(|e| error(&id, e.message().to_owned()))?;
+        if rule.needs_context && rule.keywords.is_empty() && rule.digits.is_none() {
+            rule.keywords = rule.context.clone();
+        }
         rules.push(rule.written_out().map_err(|reason| error(&id, reason))?);
     }
     Ok(rules)
@@ -224,6 +231,9 @@ fn validate(rule: &Rule, before: &[Rule]) -> Result<(), String> {
         && check::by_name(name).is_none()
     {
         return Err(format!("names an unknown check `{name}`"));
+    }
+    if let Some(clear) = &rule.clear {
+        scanner::compile(clear).map_err(|e| format!("has a `clear` that does not compile: {e}"))?;
     }
     let pattern = scanner::compile(&rule.pattern).map_err(|e| format!("has a pattern that does not compile: {e}"))?;
     if pattern.is_match(b"") {

@@ -4,6 +4,7 @@
 //! - [`library`]: the rules of the tables and of a user's files, checked
 //! - [`check`]: the checks that a rule may name (a check digit, a decoded structure)
 //! - [`examples`]: the texts that a rule must hit and must miss, and running them
+//! - [`resolve`]: of what overlaps, the strongest
 //! - [`scanner`]: text → [`Hit`]s: keywords, then a window, then the pattern, then context and check
 //! - [`suppress`]: findings that a person has accepted, told by what was found and not by where
 //!
@@ -12,6 +13,7 @@
 pub mod check;
 pub mod examples;
 pub mod library;
+pub mod resolve;
 pub mod rule;
 pub mod scanner;
 pub mod suppress;

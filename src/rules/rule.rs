@@ -105,7 +105,8 @@ pub struct Rule {
     /// Common Weakness Enumeration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cwe: Vec<u32>,
-    /// One of them must stand in the text, in any case (ASCII). A rule has keywords or `digits`.
+    /// One of them must stand in the text, in any case (ASCII). A rule has keywords or `digits`; one that needs context
+    /// and says neither is looked for by its context words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
     /// Instead of keywords: the least and the most digits of the number that it looks for. Separators (space . - /)
@@ -140,6 +141,12 @@ pub struct Rule {
     /// Whether there is no hit without such a word.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needs_context: bool,
+    /// With `needs_context`: what needs none, because it is hardly written for anything else (a pattern for the value).
+    #[serde(default)]
+    pub clear: Option<String>,
+    /// With `needs_context`: whether a text that is nothing but the value needs none (a field of a form, a reply).
+    #[serde(default)]
+    pub alone: bool,
     /// Words of which none may stand near.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_context: Vec<String>,

@@ -1,8 +1,9 @@
 //! Text → hits: keywords, then a window, then the pattern, then entropy, context and check.
 //!
-//! One pass finds the keywords of all rules, another the numbers. Only around them does a rule's pattern run, and it is
-//! compiled when it is first needed. Windows of one rule that overlap are one window, so that a text is passed at most
-//! once by each pattern: linear time.
+//! One pass finds the keywords of all rules, another the numbers, which call the rules for their count of digits. Only
+//! around them does a rule's pattern run, and it is compiled when it is first needed. Windows of one rule that overlap are
+//! one window, so that a text is passed at most once by each pattern: linear time. A rule that needs a word near a number
+//! is not called where none of its words stands.
 //!
 //! **Limits**: [`HITS_PER_RULE_MAX`] hits of one rule in one text; what is beyond is counted as capped.
 
@@ -22,6 +23,15 @@ const CONTEXT_AFTER_BYTES: usize = 40;
 /// Memory that one compiled pattern may take, and its lazy automaton per thread.
 const PATTERN_BYTES_MAX: usize = 4 << 20;
 const AUTOMATON_BYTES_MAX: usize = 512 << 10;
+
+/// Bytes by which a match may begin before its number, or end behind it.
+const NUMBER_MARGIN_BYTES: usize = 24;
+/// Counts of digits that are told apart; numbers beyond are long.
+const DIGITS_MAX: usize = 40;
+/// The longest text of which [`Rule::alone`] speaks.
+const ALONE_BYTES_MAX: usize = 64;
+/// The longest match of a number's rule behind whose first character the search goes on when the check fails.
+const RETRY_BYTES_MAX: usize = 64;
 
 /// A place where a rule matches.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,22 +65,38 @@ pub struct Scanner {
     keywords: Keywords,
     /// Those of all families but injection, for texts that cannot attack.
     keywords_of_output: Keywords,
-    /// The rules that look for numbers.
-    number_rules: Vec<u32>,
+    numbers: NumberRules,
+    /// The rules of [`Rule::alone`].
+    alone: Vec<u32>,
+    compiled: Vec<OnceLock<Option<Compiled>>>,
+}
+
+/// The rules that look for numbers.
+struct NumberRules {
+    /// For each count of digits, the rules that look for as many.
+    by_digits: Vec<Vec<u32>>,
+    /// The rules whose numbers may stand in a longer run of digits and separators, with the most digits that they have.
+    within: Vec<(u32, usize)>,
     /// The fewest digits that any of them looks for.
     digits_min: usize,
-    compiled: Vec<OnceLock<Option<Compiled>>>,
+    /// The context words of the rules that are only called near one.
+    words: AhoCorasick,
+    /// For each of them, the rules that ask for it.
+    words_of: Vec<Vec<u32>>,
+    /// By rule: whether it is only called near a context word.
+    needs_word: Vec<bool>,
 }
 
 /// Keywords, ready to be looked for.
 struct Keywords {
     automaton: AhoCorasick,
-    /// For each keyword, the rules that it calls.
-    called: Vec<Vec<u32>>,
+    /// For each keyword, the rules that it calls, and whether it must be a word by itself.
+    called: Vec<Vec<(u32, bool)>>,
 }
 
 struct Compiled {
     pattern: Regex,
+    clear: Option<Regex>,
     value_group: usize,
     check: Option<Check>,
 }
@@ -90,18 +116,17 @@ impl Scanner {
     /// A scanner for the rules of `library` that are wanted.
     pub fn of_rules(library: Library, is_wanted: impl Fn(&Rule) -> bool) -> Scanner {
         let wanted = || library.rules().iter().zip(0..).filter(|(rule, _)| is_wanted(rule));
-        let number_rules: Vec<u32> =
-            wanted().filter(|(rule, _)| rule.digits.is_some()).map(|(_, index)| index).collect();
         let of_output = wanted().filter(|(rule, _)| rule.family() != Family::Injection);
         let (keywords, keywords_of_output) = (Keywords::of(wanted()), Keywords::of(of_output));
-        let digits = number_rules.iter().filter_map(|index| library.rule(*index as usize).digits);
+        let alone = wanted().filter(|(rule, _)| rule.alone).map(|(_, index)| index).collect();
+        let numbers = NumberRules::of(wanted(), library.rules().len());
         Scanner {
-            digits_min: digits.map(|[min, _]| min).min().unwrap_or(usize::MAX),
             compiled: library.rules().iter().map(|_| OnceLock::new()).collect(),
             library,
             keywords,
             keywords_of_output,
-            number_rules,
+            numbers,
+            alone,
         }
     }
 
@@ -122,8 +147,13 @@ impl Scanner {
 
     fn scan_by(&self, text: &str, keywords: &Keywords) -> Scan {
         let mut scan = Scan::default();
-        for window in self.windows(text, keywords) {
-            self.run(text, window, &mut scan);
+        let windows = self.windows(text, keywords);
+        if windows.is_empty() {
+            return scan;
+        }
+        let mut hits = vec![0; self.compiled.len()];
+        for window in windows {
+            self.run(text, window, &mut hits, &mut scan);
         }
         scan.hits.sort_by(|a, b| (a.span.start, a.span.end, a.rule).cmp(&(b.span.start, b.span.end, b.rule)));
         scan
@@ -133,18 +163,26 @@ impl Scanner {
     fn windows(&self, text: &str, keywords: &Keywords) -> Vec<Window> {
         let mut windows = Windows::default();
         for found in keywords.automaton.find_overlapping_iter(text) {
-            for rule in &keywords.called[found.pattern().as_usize()] {
-                self.open(*rule, found.range(), text.len(), &mut windows);
+            for (rule, is_word) in &keywords.called[found.pattern().as_usize()] {
+                if !is_word || is_whole_word(text.as_bytes(), &found.range()) {
+                    self.open(*rule, found.range(), text.len(), &mut windows);
+                }
             }
         }
-        if self.digits_min != usize::MAX {
-            each_number(text.as_bytes(), self.digits_min, |span, digits| {
-                for rule in &self.number_rules {
-                    let [min, max] = self.library.rule(*rule as usize).digits.unwrap_or_default();
-                    if (min..=max).contains(&digits) || digits > max && span.len() > digits {
-                        self.open(*rule, span.clone(), text.len(), &mut windows);
+        if may_stand_alone(text) {
+            self.alone.iter().for_each(|rule| windows.add(*rule, 0..text.len(), self.compiled.len()));
+        }
+        if self.numbers.digits_min != usize::MAX {
+            let mut near = vec![0; self.compiled.len()];
+            let mut numbers = 0;
+            each_number(text.as_bytes(), self.numbers.digits_min, |span, digits| {
+                numbers += 1;
+                self.numbers.mark_near(text, &span, numbers, &mut near);
+                self.numbers.each(&span, digits, |rule| {
+                    if !self.numbers.needs_word[rule as usize] || near[rule as usize] == numbers {
+                        self.open(rule, span.clone(), text.len(), &mut windows);
                     }
-                }
+                });
             });
         }
         windows.windows
@@ -156,30 +194,26 @@ impl Scanner {
         windows.add(rule, bytes, self.compiled.len());
     }
 
-    fn run(&self, text: &str, window: Window, scan: &mut Scan) {
+    fn run(&self, text: &str, window: Window, hits: &mut [usize], scan: &mut Scan) {
         let rule = self.library.rule(window.rule as usize);
         let compiled = self.compiled[window.rule as usize].get_or_init(|| Compiled::of(rule));
         let Some(compiled) = compiled else { return };
         let bytes = &text.as_bytes()[..window.bytes.end];
         let mut at = window.bytes.start;
-        let mut hits = 0;
         while at < window.bytes.end {
-            // Most windows hold no match, and finding that out needs no groups.
-            if !compiled.pattern.is_match_at(bytes, at) {
-                return;
-            }
-            let Some(found) = compiled.pattern.captures_at(bytes, at) else { return };
-            let Some(whole) = found.get(0) else { return };
-            let value = found.get(compiled.value_group).unwrap_or(whole);
-            // What follows the value may be what the next match begins with.
-            at = value.end().max(whole.start() + 1);
-            if hits == HITS_PER_RULE_MAX {
+            let Some((whole, value)) = compiled.find_at(bytes, at) else { return };
+            if hits[window.rule as usize] == HITS_PER_RULE_MAX {
                 scan.is_capped = true;
                 return;
             }
-            if let Some(hit) = judge(rule, compiled, text, value.range(), window.rule as usize) {
-                hits += 1;
+            // What follows the value may be what the next match begins with.
+            at = value.end.max(whole.start + 1);
+            if let Some(hit) = judge(rule, compiled, text, value, window.rule as usize) {
+                hits[window.rule as usize] += 1;
                 scan.hits.push(hit);
+            } else if rule.digits.is_some() && whole.len() <= RETRY_BYTES_MAX {
+                // The number may begin behind one that stands in front of it.
+                at = whole.start + 1;
             }
         }
     }
@@ -188,28 +222,115 @@ impl Scanner {
 impl Keywords {
     /// The keywords of rules, which come with their index.
     fn of<'r>(rules: impl Iterator<Item = (&'r Rule, u32)>) -> Keywords {
-        let mut keywords: Vec<String> = Vec::new();
-        let mut called: Vec<Vec<u32>> = Vec::new();
-        let mut index_of = std::collections::BTreeMap::new();
+        let mut words = Words::default();
         for (rule, index) in rules {
             for keyword in &rule.keywords {
-                let keyword = keyword.to_ascii_lowercase();
-                let at = *index_of.entry(keyword.clone()).or_insert_with(|| {
-                    keywords.push(keyword);
-                    called.push(Vec::new());
-                    called.len() - 1
-                });
-                called[at].push(index);
+                words.add(keyword, (index, rule.needs_context && rule.context.contains(keyword)));
             }
         }
-        let automaton = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(&keywords)
-            .or_else(|_| AhoCorasick::new(Vec::<String>::new()));
-        Keywords { automaton: automaton.expect("an automaton of nothing can always be built"), called }
+        Keywords { automaton: automaton(&words.words), called: words.called }
     }
+}
+
+/// Words, each with the rules that it calls.
+struct WordsOf<T> {
+    words: Vec<String>,
+    called: Vec<Vec<T>>,
+    index_of: std::collections::BTreeMap<String, usize>,
+}
+
+type Words = WordsOf<(u32, bool)>;
+
+impl<T> Default for WordsOf<T> {
+    fn default() -> WordsOf<T> {
+        WordsOf { words: Vec::new(), called: Vec::new(), index_of: std::collections::BTreeMap::new() }
+    }
+}
+
+impl<T> WordsOf<T> {
+    fn add(&mut self, word: &str, rule: T) {
+        let word = word.to_ascii_lowercase();
+        let at = *self.index_of.entry(word.clone()).or_insert_with(|| {
+            self.words.push(word);
+            self.called.push(Vec::new());
+            self.called.len() - 1
+        });
+        self.called[at].push(rule);
+    }
+}
+
+/// An automaton of words in any case; of none, when there is none of these.
+fn automaton(words: &[String]) -> AhoCorasick {
+    let automaton = AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .match_kind(MatchKind::Standard)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(words)
+        .or_else(|_| AhoCorasick::new(Vec::<String>::new()));
+    automaton.expect("an automaton of nothing can always be built")
+}
+
+impl NumberRules {
+    /// The rules of these that look for numbers; `rules_total` is one more than the largest index.
+    fn of<'r>(rules: impl Iterator<Item = (&'r Rule, u32)>, rules_total: usize) -> NumberRules {
+        let mut words = WordsOf::default();
+        let mut by_digits = vec![Vec::new(); DIGITS_MAX + 1];
+        let mut within = Vec::new();
+        let mut digits_min = usize::MAX;
+        let mut needs_word = vec![false; rules_total];
+        for (rule, index) in rules {
+            let Some([min, max]) = rule.digits else { continue };
+            digits_min = digits_min.min(min);
+            within.push((index, max));
+            by_digits.iter_mut().take(max + 1).skip(min).for_each(|rules: &mut Vec<u32>| rules.push(index));
+            if rule.needs_context && rule.clear.is_none() {
+                needs_word[index as usize] = true;
+                rule.context.iter().for_each(|word| words.add(word, index));
+            }
+        }
+        NumberRules {
+            by_digits,
+            within,
+            digits_min,
+            words: automaton(&words.words),
+            words_of: words.called,
+            needs_word,
+        }
+    }
+
+    /// The rules that a number of so many digits calls.
+    fn each(&self, span: &Range<usize>, digits: usize, mut call: impl FnMut(u32)) {
+        if let Some(rules) = self.by_digits.get(digits) {
+            rules.iter().for_each(|rule| call(*rule));
+        }
+        if span.len() > digits || digits > DIGITS_MAX {
+            self.within.iter().filter(|(_, max)| digits > *max).for_each(|(rule, _)| call(*rule));
+        }
+    }
+
+    /// Notes `number` for each rule of which a context word stands near.
+    fn mark_near(&self, text: &str, span: &Range<usize>, number: u32, near: &mut [u32]) {
+        let start = span.start.saturating_sub(CONTEXT_BEFORE_BYTES + NUMBER_MARGIN_BYTES);
+        let end = (span.end + CONTEXT_AFTER_BYTES + NUMBER_MARGIN_BYTES).min(text.len());
+        for part in [start..span.start, span.end..end] {
+            let bytes = &text.as_bytes()[part];
+            for found in self.words.find_overlapping_iter(bytes) {
+                if is_whole_word(bytes, &found.range()) {
+                    self.words_of[found.pattern().as_usize()].iter().for_each(|rule| near[*rule as usize] = number);
+                }
+            }
+        }
+    }
+}
+
+fn is_whole_word(bytes: &[u8], word: &Range<usize>) -> bool {
+    let is_letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    !is_letter(word.start.checked_sub(1).map(|at| &bytes[at])) && !is_letter(bytes.get(word.end))
+}
+
+/// Whether the text may be nothing but one value: short, with a digit or a mark of addresses, and without a label.
+fn may_stand_alone(text: &str) -> bool {
+    text.len() <= ALONE_BYTES_MAX && !text.contains(": ") && text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// The windows opened so far, and for each rule the last of its own.
@@ -241,7 +362,29 @@ impl Compiled {
     fn of(rule: &Rule) -> Option<Compiled> {
         let pattern = compile(&rule.pattern).ok()?;
         let value_group = pattern.capture_names().position(|name| name == Some("value")).unwrap_or(0);
-        Some(Compiled { pattern, value_group, check: rule.check.as_deref().and_then(check::by_name) })
+        let clear = rule.clear.as_ref().and_then(|clear| compile(&format!("^(?:{clear})$")).ok());
+        Some(Compiled { pattern, clear, value_group, check: rule.check.as_deref().and_then(check::by_name) })
+    }
+
+    /// The next match from `at` on, and its value.
+    fn find_at(&self, bytes: &[u8], at: usize) -> Option<(Range<usize>, Range<usize>)> {
+        if self.value_group == 0 {
+            let whole = self.pattern.find_at(bytes, at)?.range();
+            return Some((whole.clone(), whole));
+        }
+        // Most windows hold no match, and finding that out needs no groups.
+        let at = self.pattern.find_at(bytes, at)?.start();
+        let found = self.pattern.captures_at(bytes, at)?;
+        let whole = found.get(0)?.range();
+        let value = found.get(self.value_group).map_or(whole.clone(), |value| value.range());
+        Some((whole, value))
+    }
+
+    /// Whether `value` needs no context word.
+    fn needs_none(&self, rule: &Rule, text: &str, value: &str) -> bool {
+        !rule.needs_context
+            || self.clear.as_ref().is_some_and(|clear| clear.is_match(value.as_bytes()))
+            || rule.alone && text.len() <= ALONE_BYTES_MAX && is_all_of(text, value)
     }
 }
 
@@ -265,7 +408,9 @@ fn judge(rule: &Rule, compiled: &Compiled, text: &str, value: Range<usize>, inde
         return None;
     }
     let in_context = has_word_near(text, &span, &rule.context);
-    if rule.needs_context && !in_context || has_word_near(text, &span, &rule.not_context) {
+    if !in_context && !compiled.needs_none(rule, text, candidate.value())
+        || has_word_near(text, &span, &rule.not_context)
+    {
         return None;
     }
     Some(Hit {
@@ -276,6 +421,11 @@ fn judge(rule: &Rule, compiled: &Compiled, text: &str, value: Range<usize>, inde
         is_proven: checked == Checked::Proves,
         example: if let Checked::Example(why) = checked { Some(why) } else { None },
     })
+}
+
+/// Whether the text is the value, but for quotes and punctuation around it.
+fn is_all_of(text: &str, value: &str) -> bool {
+    text.trim_matches(|c: char| !c.is_alphanumeric()).len() == value.trim_matches(|c: char| !c.is_alphanumeric()).len()
 }
 
 /// Whether one of `words` stands near the match, as a whole word, in any case.

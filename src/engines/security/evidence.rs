@@ -21,7 +21,10 @@ use crate::{
 pub const LEAVES_MAX: usize = 10_000;
 
 /// Whose text it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Place {
     /// The operator's instructions.
     System,

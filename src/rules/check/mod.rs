@@ -5,9 +5,18 @@
 
 mod assigned;
 mod key;
+pub mod americas;
+pub mod asia_africa;
+pub mod contact;
+pub mod device;
+pub mod europe;
+pub mod network;
+pub mod number;
+pub mod payment;
 pub mod phrases;
 pub mod placeholder;
 pub mod token;
+pub mod wallet;
 pub mod words;
 
 use std::ops::Range;
@@ -63,12 +72,17 @@ pub type Check = fn(&Candidate<'_>) -> Checked;
 
 /// The check of this name.
 pub fn by_name(name: &str) -> Option<Check> {
-    CHECKS.iter().find(|(known, _)| *known == name).map(|(_, check)| *check)
+    all().find(|(known, _)| *known == name).map(|(_, check)| check)
 }
 
-/// All checks, by name.
-pub const CHECKS: &[(&str, Check)] = &[
-    // Injections.
+/// All checks, with their names.
+pub fn all() -> impl Iterator<Item = (&'static str, Check)> {
+    let personal = PERSONAL.iter().copied().flatten();
+    INJECTION.iter().chain(SECRET).chain(personal).copied()
+}
+
+/// The checks of what stands around a phrase.
+const INJECTION: &[(&str, Check)] = &[
     ("at_line_start", phrases::at_line_start),
     ("at_sentence_start", phrases::at_sentence_start),
     ("from_the_start", phrases::from_the_start),
@@ -77,7 +91,10 @@ pub const CHECKS: &[(&str, Check)] = &[
     ("no_product_name", phrases::no_product_name),
     ("not_users_own", phrases::not_users_own),
     ("whole_short_text", phrases::whole_short_text),
-    // Secrets.
+];
+
+/// The checks of tokens and keys.
+const SECRET: &[(&str, Check)] = &[
     ("not_placeholder", placeholder::check),
     ("random_value", assigned::random),
     ("password_value", assigned::password),
@@ -96,3 +113,54 @@ pub const CHECKS: &[(&str, Check)] = &[
     ("bech32", key::bech32),
     ("seed_phrase", key::seed_phrase),
 ];
+
+/// The checks of numbers and names of persons, file by file.
+const PERSONAL: &[&[(&str, Check)]] = &[
+    americas::CHECKS,
+    americas::CHECKS_IN_TEXT,
+    europe::CHECKS,
+    asia_africa::CHECKS,
+    payment::CHECKS,
+    payment::CHECKS_IN_TEXT,
+    wallet::CHECKS,
+    network::CHECKS,
+    device::CHECKS,
+    device::CHECKS_IN_TEXT,
+    contact::CHECKS,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(serde::Deserialize)]
+    struct Golden {
+        check: String,
+        number: String,
+        valid: bool,
+    }
+
+    #[test]
+    fn every_check_digit_agrees_with_an_independent_implementation() {
+        let golden = include_str!("../../../fixtures/golden/pii_numbers.jsonl");
+        let mut disagreements = Vec::new();
+        for line in golden.lines() {
+            let golden: Golden = serde_json::from_str(line).unwrap();
+            let check = by_name(&golden.check).unwrap_or_else(|| panic!("no check {}", golden.check));
+            let passes = check(&Candidate::new(&golden.number, 0..golden.number.len())) != Checked::Fails;
+            if passes != golden.valid {
+                disagreements.push(format!("{} {} {}", golden.check, golden.number, golden.valid));
+            }
+        }
+        assert!(disagreements.is_empty(), "{} disagree: {disagreements:#?}", disagreements.len());
+    }
+
+    #[test]
+    fn names_of_checks_are_unique() {
+        let mut names: Vec<&str> = all().map(|(name, _)| name).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+}

@@ -1,0 +1,174 @@
+//! Phone numbers and dates.
+//!
+//! **Formula**: a phone number has 7 to 15 digits; behind `+` it begins with a country's code, without it, it is no date,
+//! no decimal number and no IP address. A date is a day of the calendar.
+//!
+//! **Source**: ITU-T E.164 and its list of country codes; the North American Numbering Plan (area and exchange begin with
+//! 2 to 9; 555-0100 to 555-0199 are for fiction); ISO 8601.
+//!
+//! **Limits**: lengths are not known by country.
+
+use super::{
+    Candidate, Check, Checked,
+    number::{compact, is_date, is_one_character, value},
+    payment::stands_alone,
+};
+
+/// The checks of this file, by name.
+pub const CHECKS: &[(&str, Check)] = &[
+    ("phone", phone),
+    ("ph_mobile_number", ph_mobile_number),
+    ("tr_phone_number", tr_phone_number),
+    ("date", date),
+    ("birth_date", birth_date),
+    ("coordinates", coordinates),
+];
+
+/// Country codes of one and two digits; the others have three.
+const SHORT_COUNTRY_CODES: &[u64] = &[
+    1, 7, 20, 27, 30, 31, 32, 33, 34, 36, 39, 40, 41, 43, 44, 45, 46, 47, 48, 49, 51, 52, 53, 54, 55, 56, 57, 58, 60,
+    61, 62, 63, 64, 65, 66, 81, 82, 84, 86, 90, 91, 92, 93, 94, 95, 98,
+];
+
+fn phone(candidate: &Candidate<'_>) -> Checked {
+    let value = candidate.value();
+    let digits: Vec<u8> = subscriber(value).bytes().filter(u8::is_ascii_digit).collect();
+    if !(7..=15).contains(&digits.len()) || is_one_character(&digits) || !stands_alone(candidate) {
+        return Checked::Fails;
+    }
+    if candidate.before().ends_with(['+', '*', '(', '^']) && candidate.before().ends_with(['*', '^']) {
+        return Checked::Fails;
+    }
+    if let Some(international) = value.strip_prefix('+').or(value.strip_prefix("(+")) {
+        if !has_country_code(&digits) || international.contains('+') {
+            return Checked::Fails;
+        }
+    } else if is_other_number(value) {
+        return Checked::Fails;
+    }
+    if is_fiction(&digits) { Checked::Example("number of fiction") } else { Checked::Holds }
+}
+
+/// The number without an extension.
+fn subscriber(value: &str) -> &str {
+    value.find(['x', 'X', 'e', 'E', '#']).map_or(value, |at| &value[..at])
+}
+
+fn has_country_code(digits: &[u8]) -> bool {
+    let code = |length: usize| digits.get(..length).and_then(value).unwrap_or(0);
+    if SHORT_COUNTRY_CODES.contains(&code(1)) {
+        // Ten digits follow the codes 1 and 7, whose areas do not begin with 0 or 1.
+        return digits.len() == 11 && !matches!(digits[1], b'0' | b'1');
+    }
+    digits.len() >= 8
+        && (SHORT_COUNTRY_CODES.contains(&code(2))
+            || matches!(code(3), 210..=299 | 350..=389 | 420..=423 | 500..=599 | 670..=699 | 800..=899 | 960..=998))
+}
+
+/// Dates, decimal numbers, IP addresses, ranges and runs that are written with the same signs.
+fn is_other_number(value: &str) -> bool {
+    let groups: Vec<&str> = value.split(['-', '.', '/', ' ']).filter(|group| !group.is_empty()).collect();
+    let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
+    let is_one_of = |sign: char| value.contains(sign) && value.chars().all(|c| c.is_ascii_digit() || c == sign);
+    let number = |group: &str| group.parse::<u32>().unwrap_or(u32::MAX);
+    let is_year_first = |lengths: &[usize]| {
+        matches!(lengths, [4, 2, 2] | [4, 1..=2, 1..=2, ..]) && (1000..2200).contains(&number(groups[0]))
+    };
+    let is_year_last = matches!(lengths.as_slice(), [1..=2, 1..=2, 4]) && number(groups[0]) <= 31;
+    let is_years =
+        matches!(lengths.as_slice(), [4, 4]) && groups.iter().all(|group| (1000..2200).contains(&number(group)));
+    let is_decimal =
+        is_one_of('.') && (groups.len() == 2 || groups.len() == 4 && lengths.iter().all(|length| *length <= 3));
+    let is_thousands = lengths.len() >= 2
+        && (is_one_of('.') || is_one_of(' '))
+        && lengths[0] <= 3
+        && lengths[1..].iter().all(|length| *length == 3)
+        && value.starts_with(|c: char| ('1'..='9').contains(&c))
+        && lengths.len() != 3;
+    let is_single = lengths.iter().all(|length| *length == 1)
+        || value.bytes().all(|byte| matches!(byte, b'0' | b'1' | b' ' | b'-' | b'.'));
+    is_year_first(&lengths) || is_year_last || is_years || is_decimal || is_thousands || is_single
+}
+
+fn is_fiction(digits: &[u8]) -> bool {
+    let national = if digits.len() == 11 && digits[0] == b'1' { &digits[1..] } else { digits };
+    let is_nanp_fiction =
+        national.len() == 10 && &national[3..6] == b"555" || national.len() == 7 && national.starts_with(b"555");
+    let is_run = [b"1234567890".as_slice(), b"0123456789", b"9876543210"]
+        .iter()
+        .any(|run| run.starts_with(national) || national == *run);
+    is_nanp_fiction || is_run || national == b"1234567891"
+}
+
+/// 09 and nine more digits, or +63 9.
+fn ph_mobile_number(candidate: &Candidate<'_>) -> Checked {
+    let number = compact(candidate.value());
+    let national = number.strip_prefix(b"63").or(number.strip_prefix(b"0"));
+    let fits = national.is_some_and(|rest| rest.len() == 10 && rest[0] == b'9') && stands_alone(candidate);
+    if fits { Checked::Holds } else { Checked::Fails }
+}
+
+/// Ten digits behind +90 or 0, or by themselves: the area begins with 2 to 5.
+fn tr_phone_number(candidate: &Candidate<'_>) -> Checked {
+    let number = compact(candidate.value());
+    let national =
+        number.strip_prefix(b"90").filter(|rest| rest.len() == 10).or(number.strip_prefix(b"0")).unwrap_or(&number);
+    let fits = national.len() == 10 && matches!(national[0], b'2'..=b'5') && stands_alone(candidate);
+    if fits { Checked::Holds } else { Checked::Fails }
+}
+
+/// Numbers of a date, the month's name as its number.
+fn parts(text: &str) -> Vec<(u32, usize)> {
+    const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words
+        .filter_map(|word| {
+            let lower = word.to_ascii_lowercase();
+            let month = MONTHS.iter().position(|month| lower.starts_with(month)).map(|at| (at as u32 + 1, 0));
+            let digits = lower.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+            month.or_else(|| digits.parse().ok().map(|number| (number, digits.len())))
+        })
+        .collect()
+}
+
+/// The year, month and day that a text may name; the year 0 where it names none.
+fn day_of(text: &str) -> Option<(u32, u32, u32)> {
+    let date = text
+        .split(['T', 't'])
+        .next()
+        .filter(|date| date.len() >= 8 && date.as_bytes()[0].is_ascii_digit())
+        .unwrap_or(text);
+    let days: &[(u32, u32, u32)] = match *parts(date).as_slice() {
+        [(year, 4), (month, _), (day, _), ..] => &[(year, month, day)],
+        // Only names of months have no digits.
+        [(month, 0), (day, _), (year, _)] | [(day, _), (month, 0), (year, _)] => &[(year, month, day)],
+        [(a, _), (b, _), (year, _), ..] => &[(year, a, b), (year, b, a)],
+        [(month, 0), (day, _)] | [(day, _), (month, 0)] => &[(0, month, day)],
+        [(month, _), (year, 4)] => &[(year, month, 1)],
+        [(a, _), (b, _)] => &[(0, a, b), (0, b, a)],
+        _ => &[],
+    };
+    days.iter().copied().find(|(year, month, day)| is_date(*year, *month, *day))
+}
+
+fn date(candidate: &Candidate<'_>) -> Checked {
+    if day_of(candidate.value()).is_some() && stands_alone(candidate) { Checked::Holds } else { Checked::Fails }
+}
+
+/// A day on which someone living may have been born: 1900 to 2035, or two digits of a year.
+fn birth_date(candidate: &Candidate<'_>) -> Checked {
+    match day_of(candidate.value()) {
+        Some((1900..=2035 | 1..=99, ..)) => Checked::Holds,
+        _ => Checked::Fails,
+    }
+}
+
+/// A latitude and a longitude.
+fn coordinates(candidate: &Candidate<'_>) -> Checked {
+    let numbers = candidate.value().split(|c: char| !c.is_ascii_digit() && c != '.' && c != '-');
+    let numbers: Vec<f64> = numbers.filter_map(|number| number.parse().ok()).collect();
+    match numbers.as_slice() {
+        [latitude, longitude] if latitude.abs() <= 90.0 && longitude.abs() <= 180.0 => Checked::Holds,
+        _ => Checked::Fails,
+    }
+}
