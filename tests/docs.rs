@@ -32,7 +32,23 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
             ("engines/language/compression.rs", "engines.compression"),
             ("engines/language/compliance.rs", "engines.compliance"),
             ("engines/language/json_repair.rs", "engines.json_repair"),
+            ("engines/language/refusal.rs", "engines.refusal"),
+            ("engines/language/truncation.rs", "engines.truncation"),
+            ("engines/language/repetition.rs", "engines.repetition"),
+            ("engines/language/gibberish.rs", "engines.gibberish"),
         ],
+    ),
+    (
+        "What answers give away, and what acts on their readers",
+        &[
+            ("engines/security/exfiltration.rs", "engines.exfiltration"),
+            ("engines/security/prompt_leak.rs", "engines.system_prompt_leak"),
+            ("engines/security/active_content.rs", "engines.active_content"),
+        ],
+    ),
+    (
+        "Redaction",
+        &[("redact/mod.rs", ""), ("redact/tokens.rs", ""), ("redact/values.rs", ""), ("redact/names.rs", "")],
     ),
     (
         "Tool calls, from the call alone (tier 0)",
@@ -68,7 +84,7 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
             ("stats/hash.rs", ""),
         ],
     ),
-    ("Texts", &[("text/words.rs", ""), ("text/lines.rs", ""), ("text/entropy.rs", ""), ("text/excerpt.rs", "")]),
+    ("Texts", &[("text/words.rs", ""), ("text/lines.rs", ""), ("text/code.rs", ""), ("text/entropy.rs", ""), ("text/excerpt.rs", "")]),
 ];
 
 const HEAD: &str = "\

@@ -83,7 +83,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let mut reader = args.inputs.open(&settings)?;
     let outputs = args.outputs(&reader)?;
     let filter = args.inputs.filter(&settings)?;
-    let auditor = Auditor::new(settings)?;
+    let auditor = Auditor::new(settings)?.show_sensitive(args.inputs.show_sensitive);
+    args.inputs.warn_of_sensitive();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
 
     let mut sinks = Vec::new();

@@ -44,7 +44,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let settings = args.inputs.layers()?.settings()?;
     let mut reader = args.inputs.open(&settings)?;
     let filter = args.inputs.filter(&settings)?;
-    let auditor = Auditor::new(settings)?;
+    let auditor = Auditor::new(settings)?.show_sensitive(args.inputs.show_sensitive);
+    args.inputs.warn_of_sensitive();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
     let found = pool.install(|| auditor.explain(&mut reader, &filter, |record| args.wants(record)))?;
     let Some(record) = found else {

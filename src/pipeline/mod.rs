@@ -32,6 +32,7 @@ use crate::{
     history::{History, Observation},
     input::{Batch, Reader},
     record::reader::RecordReader,
+    redact::Names,
     report::{Partial, Report, VerdictRecord, format::Renderer, summary, verdict_record::Identity},
     rules::{Library, Scanner},
 };
@@ -66,6 +67,7 @@ pub struct Auditor {
     baseline_engines: Vec<Arc<dyn BaselineEngine>>,
     profiles: HashMap<String, Profile>,
     scanner: Arc<Scanner>,
+    show_sensitive: bool,
 }
 
 /// One analysed unit with what the ordered stage made of it.
@@ -88,6 +90,7 @@ impl Auditor {
             baseline_engines: registry::baseline_engines(&settings),
             profiles: profiles(&settings)?,
             scanner,
+            show_sensitive: false,
             settings,
         })
     }
@@ -103,6 +106,13 @@ impl Auditor {
     #[must_use]
     pub fn with_baseline_engine(mut self, engine: impl BaselineEngine + 'static) -> Auditor {
         self.baseline_engines.push(Arc::new(engine));
+        self
+    }
+
+    /// Shows personal data and secrets in reports as they stand, for a person who looks into a case.
+    #[must_use]
+    pub fn show_sensitive(mut self, show_sensitive: bool) -> Auditor {
+        self.show_sensitive = show_sensitive;
         self
     }
 
@@ -151,7 +161,8 @@ impl Auditor {
         for (name, limit, times) in history.limits_reached() {
             whole.limit(name, limit, times);
         }
-        let report = Report::new(whole, &totals(input, units), &self.settings.gate, &self.settings.engines.health);
+        let mut report = Report::new(whole, &totals(input, units), &self.settings.gate, &self.settings.engines.health);
+        report.streams.iter_mut().filter_map(|stream| stream.name.as_mut()).for_each(|name| self.names().hide(name));
         for sink in sinks.iter_mut() {
             sink.finish(&report)?;
         }
@@ -188,11 +199,16 @@ impl Auditor {
         History::new(&self.settings.history_settings(), engines.collect())
     }
 
+    /// How names of the log are shown.
+    fn names(&self) -> Names<'_> {
+        Names::new(&self.scanner, self.show_sensitive)
+    }
+
     /// Stage 4 for one unit; `None` for what is not a call.
-    fn opinion<'a>(&self, (unit, observation): Observed<'a>) -> Option<Opinion<'a>> {
+    fn opinion<'a>(&'a self, (unit, observation): Observed<'a>) -> Option<Opinion<'a>> {
         match (unit.outcome, observation) {
             (Outcome::Call(call), Some(observation)) => {
-                Some(Opinion::new(unit.place, call, observation, &self.settings))
+                Some(Opinion::new(unit.place, call, observation, &self.settings, self.names()))
             }
             _ => None,
         }
@@ -208,7 +224,7 @@ impl Auditor {
                 Outcome::Skipped => partial.skipped(),
                 Outcome::Feedback(_) => partial.feedback(),
                 Outcome::Rejected(fault) => {
-                    let rejected = judge::rejected(&observed.0.place, fault.byte, &fault.reason);
+                    let rejected = judge::rejected(&observed.0.place, fault.byte, &fault.reason, self.names());
                     sinks::rejected(renderers, &rejected, &mut chunks);
                     partial.rejected(&rejected);
                 }
