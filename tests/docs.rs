@@ -84,7 +84,16 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
             ("stats/hash.rs", ""),
         ],
     ),
-    ("Texts", &[("text/words.rs", ""), ("text/lines.rs", ""), ("text/code.rs", ""), ("text/entropy.rs", ""), ("text/excerpt.rs", "")]),
+    (
+        "Texts",
+        &[
+            ("text/words.rs", ""),
+            ("text/lines.rs", ""),
+            ("text/code.rs", ""),
+            ("text/entropy.rs", ""),
+            ("text/excerpt.rs", ""),
+        ],
+    ),
 ];
 
 const HEAD: &str = "\

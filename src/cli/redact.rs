@@ -169,7 +169,7 @@ impl Args {
         }
     }
 
-    fn open(&self, sources: &[Source]) -> anyhow::Result<Box<dyn Write>> {
+    fn open(&self, sources: &[Source]) -> anyhow::Result<Box<dyn Write + Send>> {
         let Some(path) = &self.out else { return Ok(Box::new(BufWriter::new(io::stdout()))) };
         if sources.iter().any(|source| is_same(&source.origin, path)) {
             bail!("--out {} would overwrite an input", path.display());

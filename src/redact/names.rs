@@ -94,7 +94,7 @@ mod tests {
             assert_eq!(names.shown(name), name);
         }
         assert_eq!(names.shown("chat/jo@example.org/1"), "chat/[redacted]/1");
-        assert_eq!(names.shown("a secretkeythatwascu…"), "a secretk[redacted]…");
+        assert_eq!(names.shown("a secretkeythatwascu…"), "a secretke[redacted]…");
         assert_eq!(Names::new(&scanner, true).shown("jo@example.org"), "jo@example.org");
     }
 

@@ -53,7 +53,7 @@ pub const RARE_PAIRS: &[(u8, &[u8])] = &[
     (b'f', b"cqvx"),
     (b'g', b"qx"),
     (b'h', b"qx"),
-    (b'j', b"cfqvx"),
+    (b'j', b"cqx"),
     (b'k', b"qx"),
     (b'l', b"qx"),
     (b'm', b"qx"),

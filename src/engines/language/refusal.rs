@@ -41,10 +41,8 @@ pub const SEARCHED_BYTES_MAX: usize = 8 << 10;
 
 /// What a refusal looks like. `'` stands for any apostrophe, or none.
 const PHRASES: &[&str] = &[
-    r"\bI(?: (?:really|simply|just|also|still|therefore|truly))? (?:can(?:not| not|'t)|could(?: not|n't)|w(?:ill not|on't)|(?:am|'m) (?:not able|unable) to|(?:am|'m) not (?:allowed|permitted|going|willing|comfortable)(?: to| with)?|(?:am|'m) not in a position to)(?: [a-z]+){0,2}? (?:help(?:ing)? (?:you )?(?:with|create|write|to)|assist|provide|providing|comply|fulfil+|creat|generat|writ(?:e|ing)|produc|answer|discuss|shar(?:e|ing)|engag|support|participat|continue with|reveal|disclose|do (?:that|this|so)|give|offer|respond|complete|process|proceed|fabricat|follow (?:that|this|those|these))",
+    r"\bI(?:(?: (?:really|simply|just|also|still|therefore|truly))? (?:can(?:not| not|'t)|could(?: not|n't)|w(?:ill not|on't))|(?:'m| am) (?:not able to|unable to|not (?:allowed|permitted|going|willing|comfortable)(?: to| with)?|not in a position to))(?: [a-z]+){0,2}? (?:help(?:ing)? (?:you )?(?:with|create|write|to)|assist|provide|providing|comply|fulfil+|creat|generat|writ(?:e|ing)|produc|answer|discuss|shar(?:e|ing)|engag|support|participat|continue with|reveal|disclose|do (?:that|this|so)|give|offer|respond|complete|process|proceed|fabricat|follow (?:that|this|those|these))",
     r"\bI(?:'m| am)(?: not able| unable) to (?:help|assist)",
-    r"\bI(?:'m not able| can't| cannot)(?: [a-z]+){0,1}? help you (?:with|hack|write|create|make|build)",
-    r"\bI can(?:not|'t) help(?: you)? with",
     r"\b(?:I|we) (?:must|have to|need to|will have to|respectfully|politely)(?: [a-z]+)? (?:decline|refuse)",
     r"\bI(?:'d| would) (?:rather|prefer) not",
     r"\bsorry,? (?:but )?(?:I|that's not something I|this is not something I) (?:can(?:not|'t)?(?: do| help| assist|\.|,|;| with)|won't)",

@@ -115,13 +115,8 @@ fn loops(text: &str) -> usize {
         .map(|word| fnv(word.as_bytes()))
         .collect();
     // The last word may be cut off.
-    if backwards.len() > LOOP_WORDS_MIN && backwards.first() != backwards.get(1) {
-        let without_last = repetitions(&backwards[1..], LOOP_WORDS_MIN);
-        if without_last >= LOOPS_MIN {
-            return without_last;
-        }
-    }
-    let by_words = repetitions(&backwards, LOOP_WORDS_MIN);
+    let without_last = repetitions(backwards.get(1..).unwrap_or_default(), LOOP_WORDS_MIN);
+    let by_words = repetitions(&backwards, LOOP_WORDS_MIN).max(without_last);
     if by_words >= LOOPS_MIN {
         return by_words;
     }
@@ -262,7 +257,8 @@ mod tests {
         assert!(fires(&format!("好的。{}", "我不知道。".repeat(60))));
         let lines: String = (0..12).map(|n| format!("This line is always the same.\n{n}\n")).collect();
         assert!(fires(&lines));
-        let phrases: String = (0..60).map(|n| format!("as we all know very well indeed, {n}. ")).collect();
+        let phrases: String =
+            (0..60).map(|n| format!("as we all know very well indeed, it is what it always was, {n}. ")).collect();
         assert!(fires(&phrases));
     }
 

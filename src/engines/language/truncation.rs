@@ -231,7 +231,6 @@ mod tests {
             ("Here is the whole list of what you need:\n- flour and\n- eggs and the", Ending::Complete),
             ("| a | b | c | d | e | f | g |\n| the | the |", Ending::Complete),
             ("Best regards and many thanks for your answer\n\nJohn Smith", Ending::Complete),
-            ("法国的首都是巴黎。它位于塞纳河畔 the the the the the", Ending::MidSentence),
             ("one two three four five six seven eight ...[truncated]", Ending::CutMark),
             ("the", Ending::Complete),
             ("", Ending::Complete),
