@@ -5,7 +5,7 @@
 //! - [`values`]: what stands for a value: a numbered placeholder, asterisks, or a keyed hash
 //!
 //! **What is looked at**: every string of the log (object keys included) and every number, decoded, behind the name of its
-//! field, as audits do ([`Evidence`](crate::engines::security::Evidence)); also in its decoded views. A line that is no
+//! field, as audits do; also in its decoded views. A line that is no
 //! JSON is looked at as text, and said so in the [`Summary`].
 //!
 //! **What is written**: the raw bytes, with each hit replaced. Hits that overlap become one. A number becomes a string,
