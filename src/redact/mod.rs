@@ -295,9 +295,25 @@ fn joined(mut hits: Vec<(Hit, Option<String>)>, text: &str) -> Vec<Found> {
         let span = between_escapes(text, span);
         let own = || text.get(span.clone()).unwrap_or_default().to_owned();
         let value = value.filter(|_| strongest.span == span).unwrap_or_else(own);
-        (span.start < span.end).then_some(Found { span, rule: strongest.rule, value })
+        (span.start < span.end && !is_replaced(text, &span)).then_some(Found { span, rule: strongest.rule, value })
     });
     found.collect()
+}
+
+/// Whether what stands there is already what we write for a value: a log may be redacted twice.
+fn is_replaced(text: &str, span: &Range<usize>) -> bool {
+    let before = text[..span.start].ends_with('[');
+    let behind = text[span.end..].starts_with(']');
+    let value = &text[span.start - usize::from(before)..span.end + usize::from(behind)];
+    let is_label = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let is_mark = |(label, mark): (&str, &str)| {
+        !label.is_empty()
+            && label.chars().all(is_label)
+            && !mark.is_empty()
+            && mark.bytes().all(|b| b.is_ascii_hexdigit())
+    };
+    let inside = value.strip_prefix('[').and_then(|value| value.strip_suffix(']'));
+    inside.and_then(|inside| inside.rsplit_once('_')).is_some_and(is_mark) || value.bytes().all(|byte| byte == b'*')
 }
 
 /// `span` without the tail of an escape in front (`\n`, `\u00e9`) and without the backslash of one behind: a string often
@@ -419,6 +435,25 @@ mod tests {
         let (out, summary) = redact(&format!("{{\"a\": \"{many}\"}}"));
         assert!(!out.contains('@'), "{}", &out[..300]);
         assert_eq!(summary.replaced(), 3_000);
+    }
+
+    #[test]
+    fn what_was_redacted_before_stays() {
+        let rule = "[[rule]]\nid = \"secret/own\"\ncategory = \"own\"\nseverity = \"low\"\nlikelihood_ratio = 9.0\nsummary = \"s\"\n\
+                    why = \"w\"\nsource = \"own\"\nkeywords = [\"word: \"]\npattern = 'word: (?P<value>\\S+)'\nhits = [\"word: x\"]\n\
+                    misses = [\"x\"]\n";
+        let scanner = Arc::new(Scanner::new(Library::with_files([("own.toml", rule)]).unwrap()));
+        for mode in [Mode::Placeholder, Mode::Mask, Mode::Hash(vec![7; 16])] {
+            let redact = |log: &[u8]| {
+                let mut redactor = Redactor::new(scanner.clone(), Selection::default(), Values::new(mode.clone()));
+                let mut out = Vec::new();
+                redactor.lines(log, &mut out);
+                (out, redactor.summary().replaced())
+            };
+            let (once, replaced) = redact(br#"{"word": "hunter2 is it", "a": "my word: hunter3"}"#);
+            assert_eq!(replaced, 2);
+            assert_eq!(redact(&once), (once.clone(), 0), "{}", String::from_utf8_lossy(&once));
+        }
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl<'s> Names<'s> {
 
     /// The name as it may be shown.
     pub fn shown<'t>(&self, name: &'t str) -> Cow<'t, str> {
-        let Some(scanner) = self.scanner else { return Cow::Borrowed(name) };
+        let Some(scanner) = self.scanner.filter(|_| !name.is_empty()) else { return Cow::Borrowed(name) };
         let searched = &name[..name.floor_char_boundary(NAME_BYTES_MAX)];
         let rule = |index| scanner.library().rule(index);
         let hits = scanner.scan(searched).hits.into_iter();

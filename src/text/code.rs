@@ -13,6 +13,9 @@ use std::ops::Range;
 /// The code of `text`, as byte ranges in order that do not overlap; marks included.
 pub fn code_ranges(text: &str) -> Vec<Range<usize>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
+    if memchr::memchr2(b'`', b'~', text.as_bytes()).is_none() {
+        return ranges;
+    }
     let mut open: Option<(usize, u8, usize)> = None;
     let mut start = 0;
     for line in text.split_inclusive('\n') {

@@ -107,6 +107,9 @@ fn fnv(bytes: &[u8]) -> u64 {
 
 /// How often the end of the text is said in a row.
 fn loops(text: &str) -> usize {
+    if !may_loop(text) {
+        return 0;
+    }
     let mut backwards: Vec<u64> = text
         .rsplit(char::is_whitespace)
         .filter(|word| !word.is_empty())
@@ -127,6 +130,18 @@ fn loops(text: &str) -> usize {
         .take(LOOP_CHARS_MIN)
         .any(|c| u32::try_from(*c).ok().and_then(char::from_u32).is_some_and(char::is_alphabetic));
     if is_said { repetitions(&backwards, LOOP_CHARS_MIN) } else { 0 }
+}
+
+/// Whether the end of the text, or what stands before its last word, was said before: cheap, and false for most texts.
+fn may_loop(text: &str) -> bool {
+    const TAIL_BYTES: usize = 12;
+    let text = text.trim_end();
+    let without_last = &text[..text.rfind(char::is_whitespace).unwrap_or(0)];
+    [text, without_last.trim_end()].into_iter().any(|text| {
+        let bytes = text.as_bytes();
+        let Some(start) = bytes.len().checked_sub(TAIL_BYTES) else { return false };
+        memchr::memmem::rfind(&bytes[..bytes.len() - 1], &bytes[start..]).is_some()
+    })
 }
 
 /// The most repetitions of one sequence that make up a beginning of `items` of at least `length_min`; 1 when there is none.

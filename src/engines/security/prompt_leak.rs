@@ -327,6 +327,7 @@ impl PromptLeak {
             return Assessment::new(Status::Ok, containment).signal(absent);
         };
         let (severity, status) = match leak.ratio {
+            ratio if ratio >= RATIO_CANARY => (Severity::Critical, Status::Error),
             ratio if ratio >= RATIO_INSTRUCTIONS => (Severity::High, Status::Error),
             ratio if ratio >= RATIO_COPIED => (Severity::Medium, Status::Warn),
             _ => (Severity::Info, Status::Ok),
