@@ -17,6 +17,7 @@ pub mod record;
 pub mod stats;
 pub mod text;
 pub mod rules;
+pub mod redact;
 pub mod engines;
 pub mod history;
 pub mod verdict;

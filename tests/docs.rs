@@ -36,19 +36,31 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
             ("engines/language/compression.rs", "engines.compression"),
             ("engines/language/compliance.rs", "engines.compliance"),
             ("engines/language/json_repair.rs", "engines.json_repair"),
+            ("engines/language/refusal.rs", "engines.refusal"),
+            ("engines/language/truncation.rs", "engines.truncation"),
+            ("engines/language/repetition.rs", "engines.repetition"),
+            ("engines/language/gibberish.rs", "engines.gibberish"),
         ],
     ),
     (
         "Security and privacy",
         &[
             ("engines/security/evidence.rs", ""),
-            ("engines/security/injection.rs", "engines.prompt_injection"),
+            ("engines/security/injection/mod.rs", "engines.prompt_injection"),
             ("engines/security/pii.rs", "engines.pii"),
             ("engines/security/secrets.rs", "engines.secrets"),
+            ("engines/security/exfiltration.rs", "engines.exfiltration"),
+            ("engines/security/prompt_leak.rs", "engines.system_prompt_leak"),
+            ("engines/security/active_content.rs", "engines.active_content"),
             ("rules/rule.rs", ""),
             ("rules/scanner.rs", ""),
             ("rules/suppress.rs", ""),
+            ("text/decode/mod.rs", ""),
         ],
+    ),
+    (
+        "Redaction",
+        &[("redact/mod.rs", ""), ("redact/tokens.rs", ""), ("redact/values.rs", ""), ("redact/names.rs", "")],
     ),
     (
         "Tool calls, from the call alone (tier 0)",
@@ -84,7 +96,16 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
             ("stats/hash.rs", ""),
         ],
     ),
-    ("Texts", &[("text/words.rs", ""), ("text/lines.rs", ""), ("text/entropy.rs", ""), ("text/excerpt.rs", "")]),
+    (
+        "Texts",
+        &[
+            ("text/words.rs", ""),
+            ("text/lines.rs", ""),
+            ("text/code.rs", ""),
+            ("text/entropy.rs", ""),
+            ("text/excerpt.rs", ""),
+        ],
+    ),
 ];
 
 const HEAD: &str = "\

@@ -88,12 +88,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let mut reader = args.inputs.open(&settings)?;
     let outputs = args.outputs(&reader)?;
     let filter = args.inputs.filter(&settings)?;
-    let auditor = Auditor::new(settings)?;
+    let auditor = Auditor::new(settings)?.show_sensitive(args.inputs.show_sensitive);
     let mut suppressions = args.inputs.suppressions(&layers, &auditor)?;
     if args.write_suppressions.is_some() {
         suppressions = drafting(suppressions);
     }
     let auditor = auditor.with_suppressions(suppressions.clone());
+    args.inputs.warn_of_sensitive();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
 
     let mut sinks = Vec::new();

@@ -45,9 +45,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let settings = layers.settings()?;
     let mut reader = args.inputs.open(&settings)?;
     let filter = args.inputs.filter(&settings)?;
-    let auditor = Auditor::new(settings)?;
+    let auditor = Auditor::new(settings)?.show_sensitive(args.inputs.show_sensitive);
     let suppressions = args.inputs.suppressions(&layers, &auditor)?;
     let auditor = auditor.with_suppressions(suppressions);
+    args.inputs.warn_of_sensitive();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
     let found = pool.install(|| auditor.explain(&mut reader, &filter, |record| args.wants(record)))?;
     let Some(record) = found else {

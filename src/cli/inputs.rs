@@ -12,7 +12,10 @@ use llmverify::{
     rules::Suppressions,
 };
 
-use super::suppressions::{self, SuppressionArgs};
+use super::{
+    style::WARNING,
+    suppressions::{self, SuppressionArgs},
+};
 
 /// What to read, and with which settings.
 #[derive(Debug, Args)]
@@ -50,6 +53,9 @@ pub struct Inputs {
     /// Bytes read into one batch; the output does not depend on it.
     #[arg(long, value_name = "BYTES", hide = true)]
     pub batch_bytes: Option<usize>,
+    /// Show personal data and secrets as they stand (control characters stay escaped).
+    #[arg(long, help_heading = "Output")]
+    pub show_sensitive: bool,
     /// A record above this size is rejected.
     #[arg(long, value_name = "BYTES", help_heading = "Input")]
     pub max_record_bytes: Option<u64>,
@@ -153,6 +159,15 @@ impl Inputs {
         Ok(layers)
     }
 
+    /// Warns whoever is going to see personal data.
+    pub fn warn_of_sensitive(&self) {
+        if self.show_sensitive {
+            anstream::eprintln!(
+                "{WARNING}warning:{WARNING:#} --show-sensitive: the output holds personal data and secrets as they stand in the log"
+            );
+        }
+    }
+
     /// Opens the sources.
     pub fn open(&self, settings: &Settings) -> anyhow::Result<Reader> {
         let limits = Limits {
@@ -179,11 +194,16 @@ impl Inputs {
 
     /// The threads to use.
     pub fn thread_count(&self) -> usize {
-        /// More threads than this only cost memory.
-        const THREADS_MAX: usize = 256;
-        let all = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.threads.filter(|threads| *threads > 0).unwrap_or_else(all).min(THREADS_MAX)
+        thread_count(self.threads)
     }
+}
+
+/// The threads to use: those asked for, else all cores.
+pub fn thread_count(asked: Option<usize>) -> usize {
+    /// More threads than this only cost memory.
+    const THREADS_MAX: usize = 256;
+    let all = || std::thread::available_parallelism().map_or(1, usize::from);
+    asked.filter(|threads| *threads > 0).unwrap_or_else(all).min(THREADS_MAX)
 }
 
 /// Checks a time before anything is read.

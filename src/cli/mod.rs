@@ -8,6 +8,7 @@ mod explain;
 mod init;
 mod inputs;
 mod progress;
+mod redact;
 mod rules;
 mod schema;
 pub mod style;
@@ -27,6 +28,7 @@ Examples:
   llmverify audit logs/ --out report.json         and a machine-readable one beside it
   llmverify audit logs.jsonl --format jsonl       one verdict per line
   llmverify explain logs.jsonl --line 42          why record 42 was judged as it was
+  llmverify redact logs.jsonl > clean.jsonl       the log without personal data and secrets
 
 Exit status: 0 audited and within policy, 1 policy violated, 2 wrong usage or configuration,
 3 could not audit everything, 130 interrupted.")]
@@ -42,6 +44,7 @@ struct Cli {
 enum Command {
     Audit(Box<audit::Args>),
     Explain(Box<explain::Args>),
+    Redact(redact::Args),
     Engines(engines::Args),
     Engine(engine::Args),
     Rules(rules::Args),
@@ -64,6 +67,7 @@ pub fn run() -> anyhow::Result<ExitStatus> {
     match cli.command {
         Command::Audit(args) => audit::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Redact(args) => redact::run(&args),
         Command::Engines(args) => engines::run(&args),
         Command::Engine(args) => engine::run(&args),
         Command::Rules(args) => rules::run(&args),

@@ -206,12 +206,26 @@ pub struct EngineSettings {
     pub compliance: language::compliance::Settings,
     /// Repair of broken JSON.
     pub json_repair: language::json_repair::Settings,
+    /// Answers that decline.
+    pub refusal: language::refusal::Settings,
+    /// Answers that break off.
+    pub truncation: language::truncation::Settings,
+    /// Answers that say the same over and over.
+    pub repetition: language::repetition::Settings,
+    /// Answers that are not made of words.
+    pub gibberish: language::gibberish::Settings,
     /// Text that tries to subvert the model.
     pub prompt_injection: security::injection::Settings,
     /// Data about persons.
     pub pii: security::pii::Settings,
     /// Keys, tokens and passwords.
     pub secrets: security::secrets::Settings,
+    /// Links and images that carry data away.
+    pub exfiltration: security::exfiltration::Settings,
+    /// Content that acts on whoever shows or runs the answer.
+    pub active_content: security::active_content::Settings,
+    /// The system prompt in the answer.
+    pub system_prompt_leak: security::prompt_leak::Settings,
     /// Tool results: schema, latency, pattern, length.
     pub tools: tools::Settings,
 }

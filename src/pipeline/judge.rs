@@ -4,17 +4,18 @@ use std::{mem, ops::Range};
 
 use crate::{
     config::Settings,
-    engines::{Assessment, Finding, Question, Signal, Tier, runtime::health},
+    engines::{Assessment, Detail, Finding, Question, Signal, Tier, runtime::health},
     history::{Chart, Observation, Shift},
     input::Place,
     record::{Kind, Record, json::Json},
+    redact::Names,
     report::{
         Measures, RejectedUnit, VerdictRecord,
         aggregate::STREAMS_MAX,
         summary::Event,
         verdict_record::{Identity, Judged, Problem, rfc3339},
     },
-    text::excerpt::{excerpt, shown},
+    text::excerpt::{excerpt, shown, unredacted},
     verdict::{Decision, Verdict, judge::judge},
 };
 
@@ -43,6 +44,7 @@ pub struct Opinion<'a> {
     tier_reached: Tier,
     streams_before: Option<usize>,
     is_backwards: bool,
+    names: Names<'a>,
 }
 
 impl<'a> Opinion<'a> {
@@ -52,6 +54,7 @@ impl<'a> Opinion<'a> {
         mut call: Box<Call<'a>>,
         mut observation: Observation,
         settings: &Settings,
+        names: Names<'a>,
     ) -> Opinion<'a> {
         let mut policies = settings.policies(&call.stream);
         let fabricated = &mut policies[Question::Fabricated as usize];
@@ -74,7 +77,18 @@ impl<'a> Opinion<'a> {
         let verdict = judge(&signals, &policies, &ABSENCES);
         let values = assessments.iter().filter_map(|(name, said)| Some((*name, said.value?)));
         let health = health::score(values, &settings.engines.health);
-        Opinion { place, call, verdict, signals, assessments, health, tier_reached, streams_before, is_backwards }
+        Opinion {
+            place,
+            call,
+            verdict,
+            signals,
+            assessments,
+            health,
+            tier_reached,
+            streams_before,
+            is_backwards,
+            names,
+        }
     }
 
     /// What is decided.
@@ -110,14 +124,21 @@ impl<'a> Opinion<'a> {
             health: self.health,
             tier_reached: self.tier_reached,
             problems: problems
-                .map(|problem| Problem { field: problem.field.clone(), reason: problem.reason.clone() })
+                .map(|problem| {
+                    let [field, reason] =
+                        [&problem.field, &problem.reason].map(|text| self.names.shown(text).into_owned());
+                    Problem { field, reason }
+                })
                 .collect(),
         }
     }
 
     /// The object that reports show.
     pub fn record(&self) -> VerdictRecord {
-        VerdictRecord::new(self.identity(), self.judged(), |finding| excerpt_of(&self.call, finding))
+        let excerpt = |finding: &Finding| excerpt_of(&self.call, finding, self.names.shows_sensitive());
+        let mut record = VerdictRecord::new(self.identity(), self.judged(), excerpt);
+        hide_names(&mut record, self.names);
+        record
     }
 
     /// Indices of the suppressions that took a hit out.
@@ -160,16 +181,16 @@ impl<'a> Opinion<'a> {
             Chart::Style | Chart::Field(_) => "",
         };
         Event {
-            stream: (call.stream != UNKNOWN_STREAM).then(|| call.stream.clone()),
+            stream: (call.stream != UNKNOWN_STREAM).then(|| self.names.shown(&call.stream).into_owned()),
             kind: identity.kind,
-            chart: shift.chart.name(&|index| field_name(&call.record, index)),
+            chart: self.names.shown(&shift.chart.name(&|index| field_name(&call.record, index))).into_owned(),
             from: shift.from,
             to: shift.to,
             unit,
             began: shift.began_ms.and_then(rfc3339),
             source: identity.source.to_owned(),
             line: identity.line,
-            record: identity.own_id(),
+            record: self.names.shown(&identity.own_id()).into_owned(),
             timestamp: identity.timestamp_ms.and_then(rfc3339),
         }
     }
@@ -181,14 +202,34 @@ fn field_name(record: &Record<'_>, index: u32) -> String {
 }
 
 /// The evidence of a finding, cut and redacted; the only way for raw text into a report.
-fn excerpt_of(call: &Call<'_>, finding: &Finding) -> String {
+fn excerpt_of(call: &Call<'_>, finding: &Finding, show_sensitive: bool) -> String {
+    let Some(text) = call.record.text_at(&finding.field) else { return String::new() };
+    if show_sensitive {
+        return unredacted(text, finding.span.clone());
+    }
     let in_field = call.sensitive.iter().filter(|(field, _)| *field == finding.field);
     let sensitive: Vec<Range<usize>> = in_field.map(|(_, span)| span.clone()).collect();
-    let text = call.record.text_at(&finding.field);
-    text.map_or_else(String::new, |text| excerpt(text, finding.span.clone(), &sensitive))
+    excerpt(text, finding.span.clone(), &sensitive)
+}
+
+/// Every text of the object that a name of the log can have got into.
+fn hide_names(record: &mut VerdictRecord, names: Names<'_>) {
+    let VerdictRecord { id, model, tool, session_id, label, signals, findings, engines, explanation, .. } = record;
+    names.hide(id);
+    [model, tool, session_id, label].into_iter().flatten().for_each(|name| names.hide(name));
+    signals.iter_mut().for_each(|signal| names.hide(&mut signal.detail));
+    for finding in findings {
+        names.hide(&mut finding.field);
+    }
+    for (_, detail) in engines.0.iter_mut().flat_map(|(_, engine)| &mut engine.details.0) {
+        if let Detail::Text(text) = detail {
+            names.hide(text);
+        }
+    }
+    names.hide(explanation);
 }
 
 /// The object for a unit that is no record.
-pub fn rejected(place: &Place, fault_byte: usize, reason: &str) -> RejectedUnit {
-    RejectedUnit::new(&place.source, place.line, place.item, place.byte + fault_byte as u64, reason)
+pub fn rejected(place: &Place, fault_byte: usize, reason: &str, names: Names<'_>) -> RejectedUnit {
+    RejectedUnit::new(&place.source, place.line, place.item, place.byte + fault_byte as u64, names.shown(reason))
 }

@@ -33,6 +33,7 @@ use crate::{
     history::{History, Observation},
     input::{Batch, Reader},
     record::reader::RecordReader,
+    redact::Names,
     report::{Partial, Report, VerdictRecord, format::Renderer, summary, verdict_record::Identity},
     rules::{Library, Rule, Scanner, Suppressions},
 };
@@ -70,6 +71,7 @@ pub struct Auditor {
     profiles: HashMap<String, Profile>,
     scanner: Arc<Scanner>,
     suppressions: Suppressions,
+    show_sensitive: bool,
 }
 
 /// One analysed unit with what the ordered stage made of it.
@@ -94,6 +96,7 @@ impl Auditor {
             profiles: profiles(&settings)?,
             scanner,
             suppressions: Suppressions::default(),
+            show_sensitive: false,
             settings,
         })
     }
@@ -122,6 +125,13 @@ impl Auditor {
     /// The rules that the audit looks for, a user's own among them.
     pub fn library(&self) -> &Library {
         self.scanner.library()
+    }
+
+    /// Shows personal data and secrets in reports as they stand, for a person who looks into a case.
+    #[must_use]
+    pub fn show_sensitive(mut self, show_sensitive: bool) -> Auditor {
+        self.show_sensitive = show_sensitive;
+        self
     }
 
     /// The settings of the audit.
@@ -169,6 +179,7 @@ impl Auditor {
         }
         let mut report = Report::new(whole, &totals(input), &self.settings.gate, &self.settings.engines.health);
         report.suppressions.name(&self.suppressions);
+        report.streams.iter_mut().filter_map(|stream| stream.name.as_mut()).for_each(|name| self.names().hide(name));
         for sink in sinks.iter_mut() {
             sink.finish(&report)?;
         }
@@ -205,11 +216,16 @@ impl Auditor {
         History::new(&self.settings.history_settings(), engines.collect())
     }
 
+    /// How names of the log are shown.
+    fn names(&self) -> Names<'_> {
+        Names::new(&self.scanner, self.show_sensitive)
+    }
+
     /// Stage 4 for one unit; `None` for what is not a call.
-    fn opinion<'a>(&self, (unit, observation): Observed<'a>) -> Option<Opinion<'a>> {
+    fn opinion<'a>(&'a self, (unit, observation): Observed<'a>) -> Option<Opinion<'a>> {
         match (unit.outcome, observation) {
             (Outcome::Call(call), Some(observation)) => {
-                Some(Opinion::new(unit.place, call, observation, &self.settings))
+                Some(Opinion::new(unit.place, call, observation, &self.settings, self.names()))
             }
             _ => None,
         }
@@ -228,7 +244,7 @@ impl Auditor {
                 Outcome::Skipped => partial.skipped(),
                 Outcome::Feedback(_) => partial.feedback(),
                 Outcome::Rejected(fault) => {
-                    let rejected = judge::rejected(&observed.0.place, fault.byte, &fault.reason);
+                    let rejected = judge::rejected(&observed.0.place, fault.byte, &fault.reason, self.names());
                     sinks::rejected(renderers, &rejected, &mut chunks);
                     partial.rejected(&rejected);
                 }

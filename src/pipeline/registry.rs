@@ -21,9 +21,16 @@ fn all_engines(settings: &Settings, scanner: &Arc<Scanner>) -> Vec<Box<dyn Engin
         Box::new(language::hallucination::HallucinationRisk::new(engines.hallucination)),
         Box::new(language::compliance::Compliance::new(engines.compliance)),
         Box::new(language::json_repair::JsonRepair::new(engines.json_repair)),
+        Box::new(language::refusal::RefusalEngine::new(engines.refusal)),
+        Box::new(language::truncation::Truncation::new(engines.truncation)),
+        Box::new(language::repetition::RepetitionEngine::new(engines.repetition)),
+        Box::new(language::gibberish::Gibberish::new(engines.gibberish)),
         Box::new(security::injection::Injection::new(engines.prompt_injection, scanner.clone())),
         Box::new(security::pii::Pii::new(engines.pii, scanner.clone())),
         Box::new(security::secrets::Secrets::new(engines.secrets, scanner.clone())),
+        Box::new(security::exfiltration::Exfiltration::new(engines.exfiltration, scanner.clone())),
+        Box::new(security::active_content::ActiveContent::new(engines.active_content, scanner.clone())),
+        Box::new(security::prompt_leak::PromptLeak::new(engines.system_prompt_leak)),
     ]
 }
 

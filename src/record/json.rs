@@ -535,7 +535,7 @@ impl<'de> Visitor<'de> for KeySeed {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use proptest::prelude::*;
 
     use super::*;

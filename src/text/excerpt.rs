@@ -30,12 +30,21 @@ const REACH_CHARS: usize = 330;
 /// The evidence `text[span]` with its context, safe to show; `sensitive` bytes of the text are redacted whatever they
 /// look like. A span that does not lie in the text is moved into it.
 pub fn excerpt(text: &str, span: Range<usize>, sensitive: &[Range<usize>]) -> String {
+    cut(text, span, |region| region.hidden(sensitive))
+}
+
+/// The evidence with its context as it stands, for a person who asked for it: cut and escaped, and not redacted.
+pub fn unredacted(text: &str, span: Range<usize>) -> String {
+    cut(text, span, |_| Vec::new())
+}
+
+fn cut(text: &str, span: Range<usize>, hidden: impl FnOnce(&Region) -> Vec<Range<usize>>) -> String {
     let start = floor_char(text, span.start);
     let end = floor_char(text, span.end).max(start);
     let shown_start = back(text, start, CONTEXT_CHARS);
     let shown_end = forward(text, forward(text, start, EXCERPT_CHARS_MAX).min(end), CONTEXT_CHARS);
     let region = Region::of(text, back(text, shown_start, REACH_CHARS)..forward(text, shown_end, REACH_CHARS));
-    let hidden = region.hidden(sensitive);
+    let hidden = hidden(&region);
 
     let mut writer = Writer { out: String::new(), chars: 0 };
     let mut index = region.index_of(shown_start);
@@ -288,6 +297,12 @@ mod tests {
         check(&address, "x", &format!("x{}[redacted]", " ".repeat(28)));
         let long = format!("1{}x", "a".repeat(2_000));
         check(&long, "x", "[redacted]");
+    }
+
+    #[test]
+    fn whoever_asks_sees_what_stands_there_escaped() {
+        let shown = unredacted("mail jane@example.com\u{1b}[2J x", 5..21);
+        assert_eq!(shown, "mail jane@example.com\\u{1b}[2J x");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! - [`hash`]: how words are compared
 //! - [`decode`]: what a text says when it is decoded
 //! - [`entropy`]: Shannon entropy of the characters
+//! - [`code`]: which parts are code
 //! - [`lines`]: bullets, numbers, indentation, fences
 //! - [`phrases`]: the table of the phrases of all engines
 //! - [`json_part`]: the JSON inside of the text, parsed once
@@ -11,6 +12,7 @@
 //!
 //! Engines read [`Features`] and do not loop over the text again, except where they report a finding.
 
+pub mod code;
 pub mod decode;
 pub mod entropy;
 pub mod excerpt;

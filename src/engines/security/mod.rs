@@ -4,12 +4,18 @@
 //! - [`injection`]: text that tries to subvert the model, and whether it did (`attacked`)
 //! - [`pii`]: data about persons (`leaking`)
 //! - [`secrets`]: keys, tokens and passwords (`leaking`)
+//! - [`exfiltration`]: links and images that carry data away (`leaking`)
+//! - [`prompt_leak`]: the system prompt in the answer (`leaking`)
+//! - [`active_content`]: what acts on whoever shows or runs the answer (`attacked`)
 //!
 //! The rules are data, under [`crate::rules`]; here their hits become signals and findings.
 
+pub mod active_content;
 pub mod evidence;
+pub mod exfiltration;
 pub mod injection;
 pub mod pii;
+pub mod prompt_leak;
 pub mod secrets;
 
 pub use evidence::{Evidence, Place, ScannedText};

@@ -1,0 +1,237 @@
+//! Does the answer decline to answer?
+//!
+//! **Formula**: `refusal` (value 1) when a phrase of refusal begins within the first [`OPENING_CHARS`] code points and the
+//! answer is short (at most [`SHORT_WORDS`] words, no code block); `partial` (0.5) when it goes on to answer, or when the
+//! phrase stands further behind; else `none` (0). Straight and curly apostrophes are the same.
+//!
+//! **Range**: 0 (answers) to 1 (declines).
+//!
+//! **Source**: ours; what it should tell apart is that of promptfoo's `is-refusal` and of over-refusal sets (XSTest).
+//!
+//! **Limits**: English, and the commonest openings in nine other languages. To decline is often right: it is no attack
+//! and hardly a sign of bad service, so the ratio is at most 1.5. "I cannot see your files" (a limit of what the model
+//! can do) is no refusal. The first [`SEARCHED_BYTES_MAX`] bytes are searched.
+
+use std::{ops::Range, sync::LazyLock};
+
+use regex::bytes::Regex;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::NO_RESPONSE;
+use crate::{
+    engines::{
+        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+    },
+    record::Kind,
+    rules::scanner::compile,
+    text::code,
+};
+
+/// The engine and its signal.
+pub const SIGNAL: &str = "refusal";
+/// A refusal says little about the service.
+pub const LIKELIHOOD_RATIO: f64 = 1.5;
+/// Code points within which a refusal that is the answer begins.
+pub const OPENING_CHARS: usize = 200;
+/// Words of an answer that does no more than decline.
+pub const SHORT_WORDS: u64 = 150;
+/// Bytes that are searched.
+pub const SEARCHED_BYTES_MAX: usize = 8 << 10;
+
+/// What a refusal looks like. `'` stands for any apostrophe, or none.
+const PHRASES: &[&str] = &[
+    r"\bI(?:(?: (?:really|simply|just|also|still|therefore|truly))? (?:can(?:not| not|'t)|could(?: not|n't)|w(?:ill not|on't))|(?:'m| am) (?:not able to|unable to|not (?:allowed|permitted|going|willing|comfortable)(?: to| with)?|not in a position to))(?: [a-z]+){0,2}? (?:help(?:ing)? (?:you )?(?:with|create|write|to)|assist|provide|providing|comply|fulfil+|creat|generat|writ(?:e|ing)|produc|answer|discuss|shar(?:e|ing)|engag|support|participat|continue with|reveal|disclose|do (?:that|this|so)|give|offer|respond|complete|process|proceed|fabricat|follow (?:that|this|those|these))",
+    r"\bI(?:'m| am)(?: not able| unable) to (?:help|assist)",
+    r"\b(?:I|we) (?:must|have to|need to|will have to|respectfully|politely)(?: [a-z]+)? (?:decline|refuse)",
+    r"\bI(?:'d| would) (?:rather|prefer) not",
+    r"\bsorry,? (?:but )?(?:I|that's not something I|this is not something I) (?:can(?:not|'t)?(?: do| help| assist|\.|,|;| with)|won't)",
+    r"\bas an? (?:AI|artificial intelligence|(?:large )?language model)[^.\n]{0,80}? I (?:can(?:not|'t)|am (?:not able|unable)|'m (?:not able|unable)|won't|will not|must decline)",
+    r"\b(?:against|violates?|not in line with) (?:my|our|the|openai's) (?:[a-z]+ ){0,2}(?:guidelines|programming|principles|polic(?:y|ies)|values)",
+    r"\b(?:I|we) (?:do not|don't) (?:feel comfortable|engage in|assist with|provide (?:help|assistance|information|instructions) (?:on|with|for))",
+    r"\b(?:your request|this request|that request) (?:cannot be|can't be|is not something)",
+    "lo siento, (?:pero )?no puedo",
+    "je suis d\u{e9}sol\u{e9}e?, (?:mais )?je ne (?:peux|suis)",
+    "es tut mir leid, (?:aber )?(?:ich kann|dabei kann ich|das kann ich|ich darf)",
+    "mi dispiace, (?:ma )?non posso",
+    "(?:desculpe|sinto muito|lamento), (?:mas )?n\u{e3}o posso",
+    "het spijt me, (?:maar )?ik kan",
+    "(?:\u{62b1}\u{6b49}|\u{5bf9}\u{4e0d}\u{8d77})\u{ff0c}?(?:\u{6211})?(?:\u{65e0}\u{6cd5}|\u{4e0d}\u{80fd})",
+    "\u{7533}\u{3057}\u{8a33}(?:\u{3042}\u{308a}|\u{3054}\u{3056}\u{3044})\u{307e}\u{305b}\u{3093}\u{304c}",
+    "\u{c8c4}\u{c1a1}\u{d569}\u{b2c8}\u{b2e4}\\.? ?(?:\u{d558}\u{c9c0}\u{b9cc}|\u{ac00})",
+    "\u{43a} \u{441}\u{43e}\u{436}\u{430}\u{43b}\u{435}\u{43d}\u{438}\u{44e}, \u{44f} \u{43d}\u{435} \u{43c}\u{43e}\u{433}\u{443}",
+];
+
+static REFUSES: LazyLock<Regex> = LazyLock::new(|| {
+    let apostrophe = "(?:'|\u{2019}|\u{2bc})?";
+    let pattern = format!("(?i){}", PHRASES.join("|").replace('\'', apostrophe));
+    compile(&pattern).expect("the phrases are constant and a test compiles them")
+});
+
+/// How far an answer declines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It does nothing else.
+    Whole,
+    /// It declines and answers, or declines a part.
+    Partial,
+    /// It does not.
+    None,
+}
+
+impl Refusal {
+    /// The name in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Refusal::Whole => "refusal",
+            Refusal::Partial => "partial",
+            Refusal::None => "none",
+        }
+    }
+
+    fn value(self) -> f64 {
+        match self {
+            Refusal::Whole => 1.0,
+            Refusal::Partial => 0.5,
+            Refusal::None => 0.0,
+        }
+    }
+}
+
+/// The phrase by which an answer declines as it begins, if it does.
+pub fn is_refusal(text: &str) -> Option<Range<usize>> {
+    let opening = text.char_indices().nth(OPENING_CHARS).map_or(text.len(), |(at, _)| at);
+    phrase(text).filter(|span| span.start < opening)
+}
+
+/// The first phrase of refusal.
+fn phrase(text: &str) -> Option<Range<usize>> {
+    let searched = &text.as_bytes()[..text.len().min(SEARCHED_BYTES_MAX)];
+    let found = REFUSES.find(searched)?;
+    Some(text.floor_char_boundary(found.start())..text.ceil_char_boundary(found.end()))
+}
+
+/// How far `text` of so many words declines, and where.
+pub fn classify(text: &str, words: u64) -> (Refusal, Option<Range<usize>>) {
+    if let Some(span) = is_refusal(text) {
+        let has_block = text.contains("```") || text.contains("~~~");
+        let kind = if words <= SHORT_WORDS && !has_block { Refusal::Whole } else { Refusal::Partial };
+        return (kind, Some(span));
+    }
+    match phrase(text) {
+        Some(span) if !code::is_within(&code::code_ranges(text), span.start) => (Refusal::Partial, Some(span)),
+        _ => (Refusal::None, None),
+    }
+}
+
+/// The numbers of the engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// P(fires | degraded) / P(fires | not).
+    pub likelihood_ratio: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { likelihood_ratio: LIKELIHOOD_RATIO }
+    }
+}
+
+/// The engine.
+pub struct RefusalEngine {
+    settings: Settings,
+}
+
+impl RefusalEngine {
+    /// The engine with these numbers.
+    pub fn new(settings: Settings) -> RefusalEngine {
+        RefusalEngine { settings }
+    }
+}
+
+impl Engine for RefusalEngine {
+    fn about(&self) -> About {
+        About {
+            name: SIGNAL,
+            summary: "Answers that decline, wholly or in part.",
+            formula: "1 when a phrase of refusal opens a short answer, 0.5 when there is more to it, else 0",
+            range: "0 (answers) to 1 (declines)",
+            source: "ours",
+        }
+    }
+
+    fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
+        if view.record.kind != Kind::Llm {
+            return None;
+        }
+        let Some(response) = view.record.response.as_deref() else {
+            return Some(Assessment::not_assessed(NO_RESPONSE));
+        };
+        let (kind, span) = classify(response, view.response.words);
+        let ratio = RatioSource::default_or_config(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
+        let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::Zero, ratio);
+        let signal = match kind {
+            Refusal::Whole => absent.fire(1.0, "the answer declines"),
+            Refusal::Partial | Refusal::None => absent,
+        };
+        let status = if kind == Refusal::Whole { Status::Warn } else { Status::Ok };
+        let mut assessment =
+            Assessment::new(status, kind.value()).with("kind", Detail::Label(kind.as_str())).signal(signal);
+        assessment.findings =
+            span.map(|span| Finding::new("refusal/phrase", Severity::Info, "/response", span)).into_iter().collect();
+        Some(assessment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_answer_that_declines_is_a_refusal() {
+        for text in [
+            "I'm sorry, but I can't help with that.",
+            "I\u{2019}m sorry, but I can\u{2019}t assist with that request.",
+            "I cannot provide instructions for making weapons.",
+            "Sorry, I won't do that.",
+            "As an AI language model, I am unable to give medical advice.",
+            "I must respectfully decline.",
+            "I apologize, but I'm not able to share that.",
+            "That goes against my guidelines.",
+            "I'm not comfortable writing that.",
+            "Lo siento, pero no puedo ayudarte con eso.",
+            "抱歉，我无法提供帮助。",
+        ] {
+            assert!(is_refusal(text).is_some(), "{text}");
+            assert_eq!(classify(text, 10).0, Refusal::Whole, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_no_refusal() {
+        for text in [
+            "I'm sorry to hear that. Here is what you can do.",
+            "I can't wait to tell you.",
+            "You cannot help with that if the door is locked.",
+            "I cannot stress enough how much water you need.",
+            "Sure, here is the code.",
+            "If I can help with anything else, let me know.",
+            "We cannot provide a refund after 30 days.",
+            "I cannot see your files, so here is a general answer.",
+            "",
+        ] {
+            assert_eq!(classify(text, 10).0, Refusal::None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_goes_on_to_answer_is_partial() {
+        let long = format!("I can't help with the first part. {}", "But here is the second. ".repeat(40));
+        assert_eq!(classify(&long, 200).0, Refusal::Partial);
+        let late = format!("{} I can't assist with the last question.", "Here is the answer. ".repeat(20));
+        assert_eq!(classify(&late, 90).0, Refusal::Partial);
+        assert!(is_refusal(&late).is_none());
+        assert_eq!(classify("I can't help with that:\n```\nx\n```", 6).0, Refusal::Partial);
+    }
+}

@@ -1,0 +1,316 @@
+//! Does the answer say the same over and over?
+//!
+//! **Formula**: value = the largest of
+//! - loop: r / (r + 4), where the text ends with r repetitions of one sequence of words (or, in a text without words, of
+//!   characters), r at least [`LOOPS_MIN`] and the whole at least [`LOOP_WORDS_MIN`] words or [`LOOP_CHARS_MIN`] characters
+//! - lines: the share of the lines that are the same one, when it stands at least [`SAME_LINES_MIN`] times
+//! - phrases: 1 - distinct / all sequences of [`GRAM_WORDS`] words, of texts of at least [`GRAM_WORDS_MIN`] words
+//!
+//! The first two are looked for in everything, the third outside of code. `repetition` fires on a loop, from 0.5 on for
+//! lines, and from [`GRAM_SHARE_FIRES`] on for phrases; not when the prompt asks to repeat.
+//!
+//! **Range**: 0 (nothing said twice) to 1 (nothing else).
+//!
+//! **Source**: period by the prefix function of the reversed text (Knuth, Morris, Pratt 1977); share of repeated n-grams as
+//! in Holtzman et al. 2020 (neural text degeneration).
+//!
+//! **Limits**: linear in the text but for one sort. Of a long text the last [`WORDS_MAX`] words count. Tables and lists
+//! that differ in one word per line repeat phrases by nature, which is why that cut is high.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::NO_RESPONSE;
+use crate::{
+    engines::{About, Assessment, Detail, Engine, Question, RatioSource, Signal, Status, Tier, View},
+    record::Kind,
+    text::code,
+};
+
+/// The engine and its signal.
+pub const SIGNAL: &str = "repetition";
+/// Modest until it is fitted.
+pub const LIKELIHOOD_RATIO: f64 = 3.0;
+/// Repetitions of a loop.
+pub const LOOPS_MIN: usize = 5;
+/// Words of a loop, all repetitions together.
+pub const LOOP_WORDS_MIN: usize = 20;
+/// Characters of a loop in a text without words.
+pub const LOOP_CHARS_MIN: usize = 200;
+/// Lines that are the same.
+pub const SAME_LINES_MIN: usize = 8;
+/// Words of a phrase.
+pub const GRAM_WORDS: usize = 4;
+/// Words of the shortest text whose phrases are counted.
+pub const GRAM_WORDS_MIN: usize = 100;
+/// The share of repeated phrases from which the signal fires.
+pub const GRAM_SHARE_FIRES: f64 = 0.6;
+/// Words that are looked at, from the end.
+pub const WORDS_MAX: usize = 200_000;
+/// Words, or characters, from the end in which a loop is looked for.
+const LOOP_SEEN_MAX: usize = 20_000;
+/// Bytes of the shortest line that counts.
+const LINE_BYTES_MIN: usize = 20;
+/// Prompts that ask for it.
+const ASKS: [&str; 4] = ["repeat", " times", "over and over", "again and again"];
+
+/// What repeats.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Repetition {
+    /// How often the text's end is said.
+    pub loops: usize,
+    /// How often the most frequent line stands.
+    pub same_lines: usize,
+    /// The share of the lines that it is.
+    pub line_share: f64,
+    /// The share of phrases that were said before.
+    pub gram_share: f64,
+}
+
+impl Repetition {
+    /// What repeats in `text`.
+    pub fn of(text: &str) -> Repetition {
+        let code = code::code_ranges(text);
+        let mut prose: Vec<u64> = code::outside(text, &code).into_iter().flat_map(words).collect();
+        let (same_lines, line_share) = same_lines(text);
+        prose.drain(..prose.len().saturating_sub(WORDS_MAX));
+        Repetition { loops: loops(text), same_lines, line_share, gram_share: gram_share(&prose) }
+    }
+
+    /// The strongest of it.
+    pub fn value(&self) -> f64 {
+        let looped = if self.loops >= LOOPS_MIN { self.loops as f64 / (self.loops as f64 + 4.0) } else { 0.0 };
+        looped.max(self.line_share).max(self.gram_share)
+    }
+
+    /// Why that is too much.
+    fn reason(&self) -> Option<&'static str> {
+        if self.loops >= LOOPS_MIN {
+            Some("the answer ends in a loop")
+        } else if self.line_share >= 0.5 {
+            Some("most lines of the answer are the same")
+        } else if self.gram_share >= GRAM_SHARE_FIRES {
+            Some("most phrases of the answer were said before")
+        } else {
+            None
+        }
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = u64> {
+    text.split_whitespace().map(|word| fnv(word.as_bytes()))
+}
+
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// How often the end of the text is said in a row.
+fn loops(text: &str) -> usize {
+    if !may_loop(text) {
+        return 0;
+    }
+    let mut backwards: Vec<u64> = text
+        .rsplit(char::is_whitespace)
+        .filter(|word| !word.is_empty())
+        .filter(|word| word.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()))
+        .take(LOOP_SEEN_MAX)
+        .map(|word| fnv(word.as_bytes()))
+        .collect();
+    // The last word may be cut off.
+    let without_last = repetitions(backwards.get(1..).unwrap_or_default(), LOOP_WORDS_MIN);
+    let by_words = repetitions(&backwards, LOOP_WORDS_MIN).max(without_last);
+    if by_words >= LOOPS_MIN {
+        return by_words;
+    }
+    backwards.clear();
+    backwards.extend(text.trim_end().chars().rev().take(LOOP_SEEN_MAX).map(u64::from));
+    let is_said = backwards
+        .iter()
+        .take(LOOP_CHARS_MIN)
+        .any(|c| u32::try_from(*c).ok().and_then(char::from_u32).is_some_and(char::is_alphabetic));
+    if is_said { repetitions(&backwards, LOOP_CHARS_MIN) } else { 0 }
+}
+
+/// Whether the end of the text, or what stands before its last word, was said before: cheap, and false for most texts.
+fn may_loop(text: &str) -> bool {
+    const TAIL_BYTES: usize = 12;
+    let text = text.trim_end();
+    let without_last = &text[..text.rfind(char::is_whitespace).unwrap_or(0)];
+    [text, without_last.trim_end()].into_iter().any(|text| {
+        let bytes = text.as_bytes();
+        let Some(start) = bytes.len().checked_sub(TAIL_BYTES) else { return false };
+        memchr::memmem::rfind(&bytes[..bytes.len() - 1], &bytes[start..]).is_some()
+    })
+}
+
+/// The most repetitions of one sequence that make up a beginning of `items` of at least `length_min`; 1 when there is none.
+fn repetitions(items: &[u64], length_min: usize) -> usize {
+    let mut borders = vec![0_usize; items.len()];
+    let mut most = 1;
+    for end in 1..items.len() {
+        let mut border = borders[end - 1];
+        while border > 0 && items[end] != items[border] {
+            border = borders[border - 1];
+        }
+        borders[end] = border + usize::from(items[end] == items[border]);
+        let length = end + 1;
+        let period = length - borders[end];
+        if length >= length_min && length / period >= LOOPS_MIN {
+            most = most.max(length / period);
+        }
+    }
+    most
+}
+
+/// How often the most frequent line stands, and its share, when it stands often enough.
+fn same_lines(text: &str) -> (usize, f64) {
+    let lines =
+        text.lines().map(str::trim).filter(|line| line.len() >= LINE_BYTES_MIN && line.contains(char::is_alphabetic));
+    let mut hashes: Vec<u64> = lines.map(|line| fnv(line.as_bytes())).collect();
+    hashes.sort_unstable();
+    let most = hashes.chunk_by(|a, b| a == b).map(<[u64]>::len).max().unwrap_or(0);
+    if most < SAME_LINES_MIN { (most, 0.0) } else { (most, most as f64 / hashes.len() as f64) }
+}
+
+fn gram_share(words: &[u64]) -> f64 {
+    if words.len() < GRAM_WORDS_MIN {
+        return 0.0;
+    }
+    let mix = |gram: &[u64]| {
+        gram.iter().fold(0_u64, |hash, word| (hash.rotate_left(21) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    };
+    let mut grams: Vec<u64> = words.windows(GRAM_WORDS).map(mix).collect();
+    let all = grams.len();
+    grams.sort_unstable();
+    grams.dedup();
+    1.0 - grams.len() as f64 / all as f64
+}
+
+/// The numbers of the engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// P(fires | degraded) / P(fires | not).
+    pub likelihood_ratio: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { likelihood_ratio: LIKELIHOOD_RATIO }
+    }
+}
+
+/// The engine.
+pub struct RepetitionEngine {
+    settings: Settings,
+}
+
+impl RepetitionEngine {
+    /// The engine with these numbers.
+    pub fn new(settings: Settings) -> RepetitionEngine {
+        RepetitionEngine { settings }
+    }
+}
+
+impl Engine for RepetitionEngine {
+    fn about(&self) -> About {
+        About {
+            name: SIGNAL,
+            summary: "Answers that say the same over and over.",
+            formula: "largest of r/(r+4) for a loop of r, share of one line, share of repeated 4-grams of words",
+            range: "0 (nothing said twice) to 1 (nothing else)",
+            source: "Knuth, Morris, Pratt 1977 (period); Holtzman et al. 2020 (repeated n-grams)",
+        }
+    }
+
+    fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
+        if view.record.kind != Kind::Llm {
+            return None;
+        }
+        let Some(response) = view.record.response.as_deref() else {
+            return Some(Assessment::not_assessed(NO_RESPONSE));
+        };
+        let repetition = Repetition::of(response);
+        let reason = repetition.reason().filter(|_| !is_asked_for(view.prompt_text));
+        let ratio = RatioSource::default_or_config(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
+        let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::Zero, ratio);
+        let signal = match reason {
+            Some(reason) => absent.fire(repetition.value(), reason),
+            None => absent,
+        };
+        Some(
+            Assessment::new(if reason.is_some() { Status::Warn } else { Status::Ok }, repetition.value())
+                .with("loops", Detail::Count(repetition.loops as u64))
+                .with("same_lines", Detail::Count(repetition.same_lines as u64))
+                .with("repeated_phrases", Detail::Number(repetition.gram_share))
+                .signal(signal),
+        )
+    }
+}
+
+fn is_asked_for(prompt: &str) -> bool {
+    let prompt = prompt.to_ascii_lowercase();
+    ASKS.iter().any(|word| prompt.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn fires(text: &str) -> bool {
+        Repetition::of(text).reason().is_some()
+    }
+
+    #[test]
+    fn loops_lines_and_phrases_are_found() {
+        assert!(fires(&format!("Sure. {}", "I will do it now. ".repeat(10))));
+        assert!(fires(&format!("Sure. {}I will do", "I will do it now. ".repeat(10))));
+        assert!(fires(&"the ".repeat(40)));
+        assert!(fires(&format!("好的。{}", "我不知道。".repeat(60))));
+        let lines: String = (0..12).map(|n| format!("This line is always the same.\n{n}\n")).collect();
+        assert!(fires(&lines));
+        let phrases: String =
+            (0..60).map(|n| format!("as we all know very well indeed, it is what it always was, {n}. ")).collect();
+        assert!(fires(&phrases));
+    }
+
+    #[test]
+    fn ordinary_texts_do_not_fire() {
+        for text in [
+            "",
+            "no no no no no",
+            "| a | b |\n|---|---|\n| --- | --- |\n----------------------------------------------------------------------------------",
+            "Row, row, row your boat, gently down the stream. Merrily, merrily, merrily, merrily, life is but a dream.",
+        ] {
+            assert!(!fires(text), "{text}");
+        }
+        let list: String =
+            (0..30).map(|n| format!("{n}. Take the item number {n} and put it on shelf {}.\n", n * 7)).collect();
+        assert!(!fires(&list));
+        let rule = format!("Title\n{}\n", "=".repeat(500));
+        assert!(!fires(&rule));
+    }
+
+    #[test]
+    fn hostile_texts_take_linear_time() {
+        for text in ["a".repeat(2_000_000), "a b ".repeat(500_000), "ab".repeat(999_999) + "c"] {
+            let _ = Repetition::of(&text).value();
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_value_is_a_share(text in "[ab \n.]{0,400}") {
+            prop_assert!((0.0..=1.0).contains(&Repetition::of(&text).value()));
+        }
+
+        #[test]
+        fn a_loop_is_counted(unit in "[a-z]{3,8} [a-z]{3,8}", times in 10_usize..30) {
+            let text = format!("{unit} ").repeat(times);
+            prop_assert!(loops(&text) >= times);
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Does the answer break off?
+//!
+//! **Formula**: value = the strongest of
+//! - 1 when the record's finish reason says that a limit of length was reached
+//! - 0.8 when the text ends inside of a sentence: with a comma, a hyphen after a letter, or a word after which a sentence goes
+//!   on ("the", "of", "and"); or with a mark by which logs cut texts
+//! - 0.4 when a bracket or quotation mark of the last paragraph is never closed
+//! - 0.3 when the last line of prose ends without a mark
+//! - 0 else
+//!
+//! `truncation` fires from [`FIRES_FROM`] on. A fence that is never closed is told in the details and counted by
+//! `structure`, once.
+//!
+//! **Range**: 0 (complete) to 1 (cut off).
+//!
+//! **Source**: ours; the finish reasons are those of OpenAI, Anthropic, Google, Mistral and Cohere.
+//!
+//! **Limits**: the words are English. Code, lists, headings, tables and answers below [`WORDS_MIN`] words end as they
+//! like. Only the last [`TAIL_BYTES`] bytes are looked at.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::NO_RESPONSE;
+use crate::{
+    engines::{About, Assessment, Detail, Engine, Question, RatioSource, Signal, Status, Tier, View},
+    record::Kind,
+};
+
+/// The engine and its signal.
+pub const SIGNAL: &str = "truncation";
+/// A cut answer is a limit as often as a fault.
+pub const LIKELIHOOD_RATIO: f64 = 2.0;
+/// The value from which the signal fires.
+pub const FIRES_FROM: f64 = 0.5;
+/// Words of the shortest text whose end is looked at.
+pub const WORDS_MIN: u64 = 8;
+/// Bytes at the end that are looked at.
+pub const TAIL_BYTES: usize = 2_000;
+
+/// Finish reasons that name a limit of length, in lower case.
+const LENGTH_REASONS: [&str; 8] = [
+    "length",
+    "max_tokens",
+    "max_output_tokens",
+    "model_length",
+    "max_length",
+    "token_limit",
+    "incomplete",
+    "error_limit",
+];
+
+/// Words after which an English sentence goes on.
+const OPEN_WORDS: [&str; 26] = [
+    "the", "a", "an", "of", "and", "or", "but", "to", "with", "for", "from", "by", "at", "as", "because", "which",
+    "whose", "than", "its", "their", "your", "my", "is", "are", "was", "were",
+];
+
+/// Marks by which logs cut a text.
+const CUT_MARKS: [&str; 4] = ["[truncated]", "...[truncated", "<truncated>", "(truncated)"];
+
+/// How a text ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// As a text does, or so that nothing can be said.
+    Complete,
+    /// In prose without a mark.
+    Unmarked,
+    /// In a bracket or quotation that was opened.
+    Unclosed,
+    /// Inside of a sentence or word.
+    MidSentence,
+    /// By a mark of a log.
+    CutMark,
+}
+
+impl Ending {
+    /// The name in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Ending::Complete => "complete",
+            Ending::Unmarked => "unmarked",
+            Ending::Unclosed => "unclosed",
+            Ending::MidSentence => "mid_sentence",
+            Ending::CutMark => "cut_mark",
+        }
+    }
+
+    fn value(self) -> f64 {
+        match self {
+            Ending::Complete => 0.0,
+            Ending::Unmarked => 0.3,
+            Ending::Unclosed => 0.4,
+            Ending::MidSentence | Ending::CutMark => 0.8,
+        }
+    }
+}
+
+/// Whether the finish reason names a limit of length.
+pub fn is_length_reason(reason: &str) -> bool {
+    LENGTH_REASONS.iter().any(|known| reason.eq_ignore_ascii_case(known))
+}
+
+/// How `text` of so many words ends, when it does not end in code.
+pub fn ending(text: &str, words: u64) -> Ending {
+    let text = text.trim_end();
+    let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(TAIL_BYTES))..];
+    if CUT_MARKS.iter().any(|mark| tail.len() >= mark.len() && ends_with_ascii(tail, mark)) {
+        return Ending::CutMark;
+    }
+    let line = tail.rsplit('\n').next().unwrap_or_default().trim();
+    if words < WORDS_MIN || !is_prose(line) {
+        return Ending::Complete;
+    }
+    let last = line.chars().next_back().unwrap_or('.');
+    let last_word = line.rsplit(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    let is_open_word = OPEN_WORDS.iter().any(|word| word.eq_ignore_ascii_case(last_word));
+    let is_hyphenated = last == '-' && line.chars().rev().nth(1).is_some_and(char::is_alphabetic);
+    if last == ',' || is_hyphenated || (last.is_ascii_alphabetic() && is_open_word) {
+        return Ending::MidSentence;
+    }
+    if last.is_alphanumeric() {
+        let paragraph = tail.rsplit("\n\n").next().unwrap_or(line);
+        return if has_unclosed(paragraph) { Ending::Unclosed } else { Ending::Unmarked };
+    }
+    Ending::Complete
+}
+
+fn ends_with_ascii(text: &str, end: &str) -> bool {
+    text.as_bytes()[text.len() - end.len()..].eq_ignore_ascii_case(end.as_bytes())
+}
+
+/// Whether a line is a sentence, and no item, heading, table row, link or code.
+fn is_prose(line: &str) -> bool {
+    const WORDS_OF_A_SENTENCE: usize = 6;
+    let begins = line.chars().next().unwrap_or('#');
+    let is_item = line.split_once(['.', ')']).is_some_and(|(number, _)| number.bytes().all(|b| b.is_ascii_digit()));
+    let is_marked = "#-*+|<>`{}[]/\u{2022}".contains(begins) || is_item;
+    let is_code =
+        line.contains(['{', '}', ';', '=', '|', '`', '\\', '_']) || line.contains("://") || line.contains("()");
+    let is_signature = line.split_whitespace().count() < WORDS_OF_A_SENTENCE;
+    !is_marked && !is_code && !is_signature && begins.is_alphabetic()
+}
+
+fn has_unclosed(paragraph: &str) -> bool {
+    let count = |c: char| paragraph.matches(c).count();
+    count('(') > count(')') || count('[') > count(']') || count('"') % 2 == 1 || count('\u{201c}') > count('\u{201d}')
+}
+
+/// The numbers of the engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// P(fires | degraded) / P(fires | not).
+    pub likelihood_ratio: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { likelihood_ratio: LIKELIHOOD_RATIO }
+    }
+}
+
+/// The engine.
+pub struct Truncation {
+    settings: Settings,
+}
+
+impl Truncation {
+    /// The engine with these numbers.
+    pub fn new(settings: Settings) -> Truncation {
+        Truncation { settings }
+    }
+}
+
+impl Engine for Truncation {
+    fn about(&self) -> About {
+        About {
+            name: SIGNAL,
+            summary: "Answers that break off.",
+            formula: "1 for a finish reason of length, 0.8 in mid-sentence, 0.4 unclosed, 0.3 unmarked, else 0",
+            range: "0 (complete) to 1 (cut off)",
+            source: "ours",
+        }
+    }
+
+    fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
+        let record = view.record;
+        if record.kind != Kind::Llm {
+            return None;
+        }
+        let Some(response) = record.response.as_deref() else {
+            return Some(Assessment::not_assessed(NO_RESPONSE));
+        };
+        let by_length = record.finish_reason.as_deref().is_some_and(is_length_reason);
+        let unclosed_fence = view.response.lines.unclosed;
+        let ending = if unclosed_fence { Ending::Complete } else { ending(response, view.response.words) };
+        let value = if by_length { 1.0 } else { ending.value() };
+        let ratio = RatioSource::default_or_config(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
+        let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::Zero, ratio);
+        let signal = match ending {
+            _ if by_length => absent.fire(1.0, "the answer reached a limit of length"),
+            Ending::MidSentence => absent.fire(value, "the answer ends inside of a sentence"),
+            Ending::CutMark => absent.fire(value, "the answer was cut by its log"),
+            _ => absent,
+        };
+        Some(
+            Assessment::new(if value < FIRES_FROM { Status::Ok } else { Status::Warn }, value)
+                .with("reached_length_limit", Detail::Flag(by_length))
+                .with("ending", Detail::Label(ending.as_str()))
+                .with("unclosed_fence", Detail::Flag(unclosed_fence))
+                .signal(signal),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_are_told_apart() {
+        for (text, expected) in [
+            ("The capital of France is Paris, and it lies on the", Ending::MidSentence),
+            ("The capital of France is Paris, which has many sights,", Ending::MidSentence),
+            ("The capital of France is Paris, a most beau-", Ending::MidSentence),
+            ("The capital of France is Paris (the largest city", Ending::Unclosed),
+            ("The capital of France is Paris and the river is the Seine", Ending::Unmarked),
+            ("The capital of France is Paris and the river is the Seine.", Ending::Complete),
+            ("He asked: \"what is the capital of France in the year 1920?\"", Ending::Complete),
+            ("Here is the whole list of what you need:\n- flour and\n- eggs and the", Ending::Complete),
+            ("| a | b | c | d | e | f | g |\n| the | the |", Ending::Complete),
+            ("Best regards and many thanks for your answer\n\nJohn Smith", Ending::Complete),
+            ("one two three four five six seven eight ...[truncated]", Ending::CutMark),
+            ("the", Ending::Complete),
+            ("", Ending::Complete),
+        ] {
+            assert_eq!(ending(text, text.split_whitespace().count() as u64), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn finish_reasons_of_length_are_known_in_any_case() {
+        assert!(is_length_reason("length") && is_length_reason("MAX_TOKENS"));
+        assert!(!is_length_reason("stop") && !is_length_reason("tool_calls") && !is_length_reason(""));
+    }
+}
