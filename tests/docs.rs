@@ -361,8 +361,9 @@ fn every_engine_file_is_on_the_page() {
         for entry in fs::read_dir(root().join("src").join(family)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
             let file = format!("{family}/{name}");
-            // Words for reasons are no algorithm.
-            let is_engine = name != "mod.rs" && file != "history/reason.rs";
+            // The order in which a row is asked, and words for reasons, are no algorithms.
+            let order_and_words = ["history/tool_calls.rs", "history/llm_calls.rs", "history/reason.rs"];
+            let is_engine = name != "mod.rs" && !order_and_words.contains(&file.as_str());
             assert!(!is_engine || listed.contains(&file.as_str()), "{file} is missing in docs/algorithms.md");
         }
     }
