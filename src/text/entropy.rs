@@ -72,9 +72,13 @@ impl Histogram {
             entropy_bits: 0.0,
         };
         let known = TIMES_LOG2.as_slice();
+        let mut weighted = 0.0;
         // Whole groups, because which single characters occur cannot be predicted; those that do not add 0.
-        let occurring = ascii.chunks_exact(8).filter(|group| group.iter().fold(0, |any, count| any | count) > 0);
-        let mut weighted: f64 = occurring.flatten().map(|count| times_log2(known, u64::from(*count))).sum();
+        for group in ascii.chunks_exact(8).filter(|group| group.iter().fold(0, |any, count| any | count) > 0) {
+            for count in group {
+                weighted += times_log2(known, u64::from(*count));
+            }
+        }
         for (character, count) in self.others.iter().filter_map(|slot| Some((char::from_u32(slot.0)?, slot.1))) {
             summary.total += count;
             weighted += times_log2(known, count);

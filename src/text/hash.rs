@@ -29,7 +29,7 @@ pub(super) fn word_at(bytes: &[u8], start: usize, length: usize) -> Word {
 }
 
 /// As [`word_at`], with the first lane of the word at hand.
-#[inline]
+#[inline(always)]
 pub(super) fn word_in(first: u64, bytes: &[u8], start: usize, length: usize) -> Word {
     let mut word = Word::default();
     if length <= 8 {
@@ -200,6 +200,7 @@ mod tests {
         fn runs_end_at_the_first_byte_up_to_space(text in "[!-~é]{0,20}[a-z]{0,9}[!-~]?[\\x00-\\x20]?[\\x00-~é]{0,20}") {
             let end = text.bytes().position(|byte| byte <= b' ').unwrap_or(text.len());
             prop_assert_eq!(end_of_run(text.as_bytes(), 0), end);
+            prop_assert_eq!(first_lane(text.as_bytes(), 0).1, end);
         }
 
         #[test]

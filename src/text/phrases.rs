@@ -17,10 +17,7 @@
 
 use std::{ops::Range, sync::LazyLock};
 
-use super::{
-    hash::hash_of,
-    words::{Part, bits_of},
-};
+use super::hash::hash_of;
 
 /// Places kept per side of a contradiction.
 pub const SIDE_PLACES_MAX: usize = 8;
@@ -294,19 +291,17 @@ impl Finder {
         self.hits
     }
 
-    /// Offers words of the text, at most [`PARTS_AT_ONCE`](super::words::PARTS_AT_ONCE), in their order.
-    pub(super) fn offer(&mut self, bytes: &[u8], parts: &[Part]) {
-        let mut passing = 0;
-        for (place, part) in parts.iter().enumerate() {
-            let (index, bit) = filter_bit(part.hash);
-            passing |= u64::from(self.filter[index] & bit != 0) << place;
-        }
-        for place in bits_of(passing) {
-            self.look_up(bytes, parts[place]);
+    /// Offers the word `bytes[start..end]` with its hash.
+    #[inline]
+    pub(super) fn offer(&mut self, bytes: &[u8], start: usize, end: usize, hash: u64) {
+        let (index, bit) = filter_bit(hash);
+        if self.filter[index] & bit != 0 {
+            self.look_up(bytes, start, end, hash);
         }
     }
 
-    fn look_up(&mut self, bytes: &[u8], Part { start, end, hash }: Part) {
+    #[inline(never)]
+    fn look_up(&mut self, bytes: &[u8], start: usize, end: usize, hash: u64) {
         let next = Initials::of(&bytes[end..]);
         let (index, bit) = filter_bit(hash ^ next.bits());
         let (alone_index, alone_bit) = filter_bit(hash);

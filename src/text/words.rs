@@ -5,11 +5,6 @@
 //! letters the fastest; a run with other characters is decoded, so that Unicode white space, case, dashes and quotes
 //! count as they should.
 //!
-//! The scan cuts words and follows the sentences; what is left of a word without the marks around it is a [`Part`].
-//! Parts are collected, [`PARTS_AT_ONCE`] of them, and then looked at by the vocabulary, the phrases and the entities
-//! in turn: three short loops are faster than one that does everything, because a processor does not guess well
-//! where each word takes another way.
-//!
 //! **Sentences**: ours end at . ! ? (also behind closing quotes and brackets) before white space, except after
 //! abbreviations and initials, and at CJK stops. *Pieces* are what seed 001 counts: whatever is not blank between any
 //! two of . ! ?, so that "3.11.7" makes three.
@@ -145,27 +140,11 @@ enum Ending {
     Abbreviation,
 }
 
-/// A word without what stands around it.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Part {
-    pub start: usize,
-    pub end: usize,
-    pub hash: u64,
-}
-
-/// Parts that are collected before anything looks at them: one bit of a mask for each.
-pub(super) const PARTS_AT_ONCE: usize = 64;
-
 struct Scan<'t> {
     text: &'t str,
     bytes: &'t [u8],
     found: Words,
     phrases: Finder,
-    /// The parts that nothing has looked at, and how many they are.
-    parts: [Part; PARTS_AT_ONCE],
-    part_count: usize,
-    /// Which of them may be names, one bit for each.
-    names: u64,
     histogram: Histogram,
     ending: Ending,
     /// Whether the sentence at hand has letters or digits.
@@ -183,9 +162,6 @@ impl<'t> Scan<'t> {
             bytes,
             found,
             phrases,
-            parts: [Part::default(); PARTS_AT_ONCE],
-            part_count: 0,
-            names: 0,
             histogram: Histogram::default(),
             ending: Ending::Start,
             open: false,
@@ -194,7 +170,6 @@ impl<'t> Scan<'t> {
     }
 
     fn finish(mut self) -> Words {
-        self.settle();
         self.found.sentences += u64::from(self.open);
         self.found.characters = self.histogram.summary(self.bytes);
         self.found.phrases = self.phrases.into_hits();
@@ -268,8 +243,7 @@ impl<'t> Scan<'t> {
         let letters = |name: &str| name.chars().all(char::is_alphabetic);
         let capital = core.starts_with(char::is_uppercase);
         let Some(name) = name else { return self.other_part(start, end, hash, capital, letters(core)) };
-        self.settle();
-        self.phrases.offer(self.bytes, &[Part { start, end, hash }]);
+        self.phrases.offer(self.bytes, start, end, hash);
         self.other_part(start, start + name.len(), hash_of(name), capital, letters(name));
     }
 
@@ -286,27 +260,11 @@ impl<'t> Scan<'t> {
             self.after_abbreviation(capital);
         }
         self.open = true;
-        if self.part_count == PARTS_AT_ONCE {
-            self.settle();
+        self.found.vocabulary.add(hash);
+        self.phrases.offer(self.bytes, start, end, hash);
+        if capital & letters & (self.ending == Ending::Inside) {
+            self.entity(start, end, hash);
         }
-        let may_be_name = capital & letters & (self.ending == Ending::Inside);
-        self.names |= u64::from(may_be_name) << self.part_count;
-        self.parts[self.part_count] = Part { start, end, hash };
-        self.part_count += 1;
-    }
-
-    /// Looks at the parts that were collected.
-    #[inline(never)]
-    fn settle(&mut self) {
-        let parts = &self.parts[..self.part_count];
-        for part in parts {
-            self.found.vocabulary.add(part.hash);
-        }
-        self.phrases.offer(self.bytes, parts);
-        for index in bits_of(self.names) {
-            self.entity(self.parts[index]);
-        }
-        (self.part_count, self.names) = (0, 0);
     }
 
     /// A capital after an abbreviation such as "etc." shows that the sentence ended there.
@@ -319,7 +277,7 @@ impl<'t> Scan<'t> {
         }
     }
 
-    fn entity(&mut self, Part { start, end, hash }: Part) {
+    fn entity(&mut self, start: usize, end: usize, hash: u64) {
         let room = self.found.entities.len() < ENTITIES_MAX;
         let long = self.text[start..end].chars().nth(1).is_some();
         if long && room && !is_stopword(hash) && self.found.vocabulary.mark(hash) {
@@ -418,15 +376,6 @@ impl<'t> Scan<'t> {
             self.open = false;
         }
     }
-}
-
-/// The places of the bits that are set, from the lowest on.
-pub(super) fn bits_of(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let lowest = (mask != 0).then_some(mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
-        Some(lowest)
-    })
 }
 
 fn is_cjk_stop(character: char) -> bool {
