@@ -222,7 +222,7 @@ mod tests {
 
     fn assess(record: &Record<'_>, prompt: &str) -> Assessment {
         let scanner = Arc::new(Scanner::new(Library::built_in()));
-        let evidence = Evidence::of(record, &scanner);
+        let evidence = Evidence::of(record, &scanner, &crate::rules::Suppressions::default());
         let features = Features::default();
         let view = View { record, response: &features, prompt: &features, prompt_text: prompt, evidence: &evidence };
         ActiveContent::new(Settings::default(), scanner.clone()).assess(&view).unwrap()

@@ -701,7 +701,7 @@ mod tests {
         record.system = Some(system.into());
         record.context = vec![Passage { id: None, text: context.into() }];
         record.response = Some(response.into());
-        let evidence = Evidence::of(&record, &scanner);
+        let evidence = Evidence::of(&record, &scanner, &crate::rules::Suppressions::default());
         let features = Features::default();
         let view =
             View { record: &record, response: &features, prompt: &features, prompt_text: prompt, evidence: &evidence };

@@ -298,7 +298,7 @@ mod tests {
         let mut record = Record::new(Kind::Llm);
         record.prompt = Prompt::Text(Cow::Borrowed(prompt));
         record.response = Some(Cow::Borrowed(response));
-        let evidence = Evidence::of(&record, &scanner);
+        let evidence = Evidence::of(&record, &scanner, &crate::rules::Suppressions::default());
         let features = Features::default();
         let view =
             View { record: &record, response: &features, prompt: &features, prompt_text: prompt, evidence: &evidence };

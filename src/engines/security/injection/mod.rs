@@ -269,8 +269,8 @@ mod tests {
     };
 
     fn assess(record: &Record<'_>) -> Assessment {
-        let scanner = Arc::new(Scanner::for_families(Library::built_in(), &[Family::Injection]));
-        let evidence = Evidence::of(record, &scanner);
+        let scanner = Arc::new(Scanner::of_rules(Library::built_in(), |rule| rule.family() == Family::Injection));
+        let evidence = Evidence::of(record, &scanner, &crate::rules::Suppressions::default());
         let nothing = Features::of("");
         let view = View { record, response: &nothing, prompt: &nothing, prompt_text: "", evidence: &evidence };
         Injection::new(Settings::default(), scanner).assess(&view).unwrap()
