@@ -70,6 +70,7 @@ pub const CHECKS: &[(&str, Check)] = &[
     // Secrets.
     ("not_placeholder", placeholder::check),
     ("random_value", assigned::random),
+    ("assigned_value", assigned::assigned),
     ("password_value", assigned::password),
     ("inline_password", assigned::inline_password),
     ("crc_base62", token::crc_base62),
