@@ -22,7 +22,9 @@ use std::{borrow::Cow, collections::BTreeSet, ops::Range};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    engines::{About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View},
+    engines::{
+        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+    },
     rules::{
         Family, Scanner,
         check::{placeholder, token},

@@ -17,12 +17,74 @@ use crate::rules::scanner::entropy_bits;
 const RANDOM_BYTES_MIN: usize = 8;
 /// Values of a name that say no more than the name does, and defaults that everyone has.
 const WEAK: &[&str] = &[
-    "password", "passwd", "passwort", "secret", "token", "changeme", "test", "testing", "tester", "none", "null", "nil",
-    "true", "false", "undefined", "string", "hidden", "empty", "default", "value", "text", "user", "username", "admin",
-    "root", "foobar", "foo", "bar", "baz", "qux", "pass", "pwd", "key", "apikey", "mypassword", "mysecret", "mytoken",
-    "secretkey", "required", "optional", "invalid", "unknown", "abc", "abcd", "asdf", "qwerty", "letmein", "hello",
-    "world", "dummy", "fake", "mock", "wrong", "correct", "basic", "bearer", "plain", "plaintext", "encrypted", "prompt",
-    "bcrypt", "sha256", "sha512", "md5", "utf8", "utf16", "base64", "localhost",
+    "password",
+    "passwd",
+    "passwort",
+    "secret",
+    "token",
+    "changeme",
+    "test",
+    "testing",
+    "tester",
+    "none",
+    "null",
+    "nil",
+    "true",
+    "false",
+    "undefined",
+    "string",
+    "hidden",
+    "empty",
+    "default",
+    "value",
+    "text",
+    "user",
+    "username",
+    "admin",
+    "root",
+    "foobar",
+    "foo",
+    "bar",
+    "baz",
+    "qux",
+    "pass",
+    "pwd",
+    "key",
+    "apikey",
+    "mypassword",
+    "mysecret",
+    "mytoken",
+    "secretkey",
+    "required",
+    "optional",
+    "invalid",
+    "unknown",
+    "abc",
+    "abcd",
+    "asdf",
+    "qwerty",
+    "letmein",
+    "hello",
+    "world",
+    "dummy",
+    "fake",
+    "mock",
+    "wrong",
+    "correct",
+    "basic",
+    "bearer",
+    "plain",
+    "plaintext",
+    "encrypted",
+    "prompt",
+    "bcrypt",
+    "sha256",
+    "sha512",
+    "md5",
+    "utf8",
+    "utf16",
+    "base64",
+    "localhost",
 ];
 
 /// Whether the characters look drawn by chance.
@@ -55,6 +117,15 @@ pub fn random(candidate: &Candidate<'_>) -> Checked {
         return Checked::Fails;
     }
     stand_in(value)
+}
+
+/// A value without an operator in front: it must hold letters and digits, neither of them by the way.
+pub fn random_with_digits(candidate: &Candidate<'_>) -> Checked {
+    const EACH_MIN: usize = 4;
+    let value = candidate.value();
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
+    if digits < EACH_MIN || letters < EACH_MIN { Checked::Fails } else { random(candidate) }
 }
 
 /// A value that was assigned to the name of a password.
@@ -98,7 +169,8 @@ fn is_password(value: &str, is_quoted: bool) -> bool {
     let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
     let kinds = [u8::is_ascii_lowercase as fn(&u8) -> bool, u8::is_ascii_uppercase, u8::is_ascii_digit];
     let kinds = kinds.into_iter().filter(|kind| has(*kind)).count();
-    let has_sign = value.bytes().any(|byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'~'));
+    let has_sign =
+        value.bytes().any(|byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'~'));
     let is_wordy = words::wordiness(value).is_none_or(|bits| bits >= words::WORDS_FROM);
     if !is_wordy {
         return is_quoted || kinds + usize::from(has_sign) >= 2 || value.len() >= 6;
@@ -106,7 +178,8 @@ fn is_password(value: &str, is_quoted: bool) -> bool {
     // Words with digits or signs in them are a password; words alone are a message or a name.
     let has_digit = has(u8::is_ascii_digit);
     let is_name = value.contains(['_', '.', '-']) || value.bytes().skip(1).any(|b| b.is_ascii_uppercase());
-    has_sign && kinds >= 1 && value.len() >= 6 || has_digit && kinds >= 2 && value.len() >= 6 && (!is_name || kinds == 3)
+    has_sign && kinds >= 1 && value.len() >= 6
+        || has_digit && kinds >= 2 && value.len() >= 6 && (!is_name || kinds == 3)
 }
 
 /// The name to which the value is assigned, as far as it can be told: what stands before operator and quotes.
@@ -121,12 +194,41 @@ fn name_of<'t>(candidate: &Candidate<'t>) -> &'t str {
 
 /// Whether the name is that of something that is meant to be seen: an id of a secret, a key of a table, a public key.
 fn names_no_secret(candidate: &Candidate<'_>) -> bool {
-    const ENDS: &[&str] = &["id", "ids", "name", "names", "type", "path", "file", "url", "uri", "arn", "alias", "version"];
+    const ENDS: &[&str] =
+        &["id", "ids", "name", "names", "type", "path", "file", "url", "uri", "arn", "alias", "version"];
     const HOLDS: &[&str] = &[
-        "public", "primarykey", "foreignkey", "sortkey", "partitionkey", "cachekey", "routekey", "rowkey", "objectkey",
-        "bucketkey", "indexkey", "hotkey", "keyvault", "keyword", "keyboard", "keyframe", "csrf", "xsrf", "tokenizer",
-        "monkey", "donkey", "turkey", "hockey", "author", "accessib", "integrity", "checksum", "fingerprint", "thumbprint",
-        "capital", "apiversion", "rapid",
+        "public",
+        "primarykey",
+        "foreignkey",
+        "sortkey",
+        "partitionkey",
+        "cachekey",
+        "routekey",
+        "rowkey",
+        "objectkey",
+        "bucketkey",
+        "indexkey",
+        "hotkey",
+        "keyvault",
+        "keyword",
+        "keyboard",
+        "keyframe",
+        "csrf",
+        "xsrf",
+        "tokenizer",
+        "monkey",
+        "donkey",
+        "turkey",
+        "hockey",
+        "author",
+        "accessib",
+        "integrity",
+        "checksum",
+        "fingerprint",
+        "thumbprint",
+        "capital",
+        "apiversion",
+        "rapid",
     ];
     let plain: String = name_of(candidate).chars().filter(char::is_ascii_alphanumeric).collect();
     let plain = plain.to_ascii_lowercase();
@@ -146,7 +248,8 @@ fn is_weak(value: &str) -> bool {
 fn is_ordinary(value: &str) -> bool {
     let bytes = value.as_bytes();
     let count = |byte: u8| bytes.iter().filter(|b| **b == byte).count();
-    let is_path = value.starts_with(['/', '.', '~']) && count(b'/') > 1 || value.contains("://") || value.starts_with("./");
+    let is_path =
+        value.starts_with(['/', '.', '~']) && count(b'/') > 1 || value.contains("://") || value.starts_with("./");
     let is_call = value.contains(['(', ')', '{', '}']) || value.contains("->") || value.contains("::");
     // `name-1.2.3`, `lib_0.11`: the version of something.
     let is_version = value.rsplit(['-', '_', 'v', '@']).next().is_some_and(|end| {
@@ -199,12 +302,26 @@ mod tests {
 
     #[test]
     fn random_values_are_told_from_names_paths_and_stand_ins() {
-        for value in ["q8Zk2LmX9vTbW4rP", "8f14e45fceea167a5a36dedd4bea2543", "kd83-hf7s_2hd9", "550e8400-e29b-41d4-a716-446655440000"] {
+        for value in [
+            "q8Zk2LmX9vTbW4rP",
+            "8f14e45fceea167a5a36dedd4bea2543",
+            "kd83-hf7s_2hd9",
+            "550e8400-e29b-41d4-a716-446655440000",
+        ] {
             assert_eq!(checked(random, "k = \"", value, "\""), Checked::Holds, "{value}");
         }
-        for value in
-            ["process.env.API_KEY", "jjwt-jackson-0.11.2", "my_secret_key", "/etc/ssl/key.pem", "https://x.io/a1b2c3d4", "xxxxxxxxxxxx", "YOUR_API_KEY", "12.04.2023", "getToken()", "access_token2"]
-        {
+        for value in [
+            "process.env.API_KEY",
+            "jjwt-jackson-0.11.2",
+            "my_secret_key",
+            "/etc/ssl/key.pem",
+            "https://x.io/a1b2c3d4",
+            "xxxxxxxxxxxx",
+            "YOUR_API_KEY",
+            "12.04.2023",
+            "getToken()",
+            "access_token2",
+        ] {
             assert_eq!(checked(random, "k = \"", value, "\""), Checked::Fails, "{value}");
         }
     }
@@ -213,7 +330,11 @@ mod tests {
     fn names_that_hold_no_secret_are_known() {
         let value = "q8Zk2LmX9vTbW4rP";
         for name in ["credentialsId = '", "\"publicKey\": \"", "primaryKey=", "csrf-token=", "\"secretName\": \""] {
-            assert_eq!(checked(assigned, name, value, if name.ends_with('=') { "" } else { "'" }), Checked::Fails, "{name}");
+            assert_eq!(
+                checked(assigned, name, value, if name.ends_with('=') { "" } else { "'" }),
+                Checked::Fails,
+                "{name}"
+            );
         }
         assert_eq!(checked(assigned, "\"secretKey\": \"", value, "\""), Checked::Holds);
     }

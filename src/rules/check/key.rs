@@ -204,7 +204,9 @@ pub fn service_account(candidate: &Candidate<'_>) -> Checked {
     let start = text.floor_char_boundary(candidate.start.saturating_sub(AROUND_BYTES));
     let end = text.ceil_char_boundary((candidate.end + AROUND_BYTES).min(text.len()));
     let around = &text[start..end];
-    let Some(key) = around.find("private_key\"").or_else(|| around.find("private_key\\\"")) else { return Checked::Fails };
+    let Some(key) = around.find("private_key\"").or_else(|| around.find("private_key\\\"")) else {
+        return Checked::Fails;
+    };
     let key = &around[key..];
     if !key.contains("-----BEGIN") {
         return Checked::Fails;
@@ -271,7 +273,10 @@ mod tests {
         let mut ssh = b"openssh-key-v1\0\0\0\0\x04none".to_vec();
         ssh.extend(noise(200));
         assert_eq!(check(private_key, &pem("OPENSSH PRIVATE", &ssh)), Checked::Proves);
-        assert_eq!(check(private_key, "-----BEGIN RSA PRIVATE KEY-----\n...\n-----END"), Checked::Example("placeholder"));
+        assert_eq!(
+            check(private_key, "-----BEGIN RSA PRIVATE KEY-----\n...\n-----END"),
+            Checked::Example("placeholder")
+        );
         assert_eq!(check(private_key, "-----BEGIN RSA PRIVATE KEY-----"), Checked::Fails);
         let filled = format!("-----BEGIN PRIVATE KEY-----\n{}\n", "A".repeat(200));
         assert_eq!(check(private_key, &filled), Checked::Example("placeholder"));
@@ -282,7 +287,9 @@ mod tests {
         let bytes = noise(120);
         let (body, crc) = (BASE64_NOPAD.encode(&bytes), BASE64_NOPAD.encode(&crc24(&bytes).to_be_bytes()[1..]));
         let key = |crc: &str| {
-            format!("-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\n{body}\n={crc}\n-----END PGP PRIVATE KEY BLOCK-----")
+            format!(
+                "-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\n{body}\n={crc}\n-----END PGP PRIVATE KEY BLOCK-----"
+            )
         };
         assert_eq!(check(private_key, &key(&crc)), Checked::Proves);
         assert_eq!(check(private_key, &key("AAAA")), Checked::Holds);

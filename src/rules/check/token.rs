@@ -85,7 +85,9 @@ pub fn jwt(candidate: &Candidate<'_>) -> Checked {
         Some(_) if value.contains("MTIzNDU2Nzg5MCIsIm5hbWUiOiJKb2huIERvZ") => Checked::Example("published example"),
         Some(_) => verdict(value, Checked::Holds),
         // Cut or changed, but nothing that anyone writes.
-        None if value.bytes().any(|byte| byte.is_ascii_digit()) && super::assigned::is_random(value) => verdict(value, Checked::Holds),
+        None if value.bytes().any(|byte| byte.is_ascii_digit()) && super::assigned::is_random(value) => {
+            verdict(value, Checked::Holds)
+        }
         None => Checked::Fails,
     }
 }
@@ -189,7 +191,8 @@ mod tests {
     #[test]
     fn a_jwt_says_its_algorithm_and_its_end() {
         let encode = |json: &str| BASE64URL_NOPAD.encode(json.as_bytes());
-        let token = |header: &str, payload: &str, signature| format!("{}.{}.{signature}", encode(header), encode(payload));
+        let token =
+            |header: &str, payload: &str, signature| format!("{}.{}.{signature}", encode(header), encode(payload));
         let signed = token(r#"{"alg":"HS256"}"#, r#"{"exp":1700000000}"#, "c2ln");
         assert_eq!(check(jwt, &signed), Checked::Holds);
         assert_eq!(describe(&signed).unwrap(), "JWT, algorithm HS256, expires 2023-11-14T22:13:20Z");

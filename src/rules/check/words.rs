@@ -90,12 +90,21 @@ mod tests {
 
     #[test]
     fn names_are_words_and_random_characters_are_not() {
-        for words in
-            ["password", "changeme", "mySecretKey", "consumer_key", "getElementById", "TEST_SECRET", "hunter2", "swordsman"]
-        {
+        for words in [
+            "password",
+            "changeme",
+            "mySecretKey",
+            "consumer_key",
+            "getElementById",
+            "TEST_SECRET",
+            "hunter2",
+            "swordsman",
+        ] {
             assert!(looks_like_words(words), "{words} {:?}", wordiness(words));
         }
-        for random in ["q8Zk2LmX9vTb", "hohjdxhf", "8f14e45fceea167a", "kqzwvxpj", "1234567890", "aB3dE5gH7jK9", "x9", ""] {
+        for random in
+            ["q8Zk2LmX9vTb", "hohjdxhf", "8f14e45fceea167a", "kqzwvxpj", "1234567890", "aB3dE5gH7jK9", "x9", ""]
+        {
             assert!(!looks_like_words(random), "{random} {:?}", wordiness(random));
         }
     }
