@@ -250,7 +250,7 @@ fn is_ordinary(value: &str) -> bool {
     let count = |byte: u8| bytes.iter().filter(|b| **b == byte).count();
     let is_path =
         value.starts_with(['/', '.', '~']) && count(b'/') > 1 || value.contains("://") || value.starts_with("./");
-    let is_call = value.contains(['(', ')', '{', '}']) || value.contains("->") || value.contains("::");
+    let is_call = value.contains(['(', '{']) || value.contains("->") || value.contains("::");
     // `name-1.2.3`, `lib_0.11`: the version of something.
     let is_version = value.rsplit(['-', '_', 'v', '@']).next().is_some_and(|end| {
         let is_dotted = end.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
