@@ -94,7 +94,12 @@ pub struct Found<'e> {
     prefix: usize,
 }
 
-impl Found<'_> {
+impl<'e> Found<'e> {
+    /// A hit in a text that stands as it is.
+    pub fn new(rule: &'e Rule, hit: &'e Hit) -> Found<'e> {
+        Found { rule, hit, view: None, prefix: 0 }
+    }
+
     /// The place in the field's value; `None` when it lies in front of it.
     pub fn span(&self) -> Option<Range<usize>> {
         let span = match self.view {

@@ -99,19 +99,33 @@ pub fn is_random(value: &str) -> bool {
     bits >= enough && !words::looks_like_words(value) && !is_ordinary(value)
 }
 
-/// A value that was assigned to the name of a key or token.
+/// A value that was assigned to a name with `key`, `token` or the like in it.
+pub fn assigned(candidate: &Candidate<'_>) -> Checked {
+    if names_no_secret(candidate) { Checked::Fails } else { random(candidate) }
+}
+
+/// A value where a key or token is expected: behind a vendor's name, in a header, in an address.
 pub fn random(candidate: &Candidate<'_>) -> Checked {
     let value = candidate.value();
     if !is_literal(candidate) || !is_random(value) {
         return Checked::Fails;
     }
-    let digits = value.bytes().filter(u8::is_ascii_digit).count();
-    // Capitals and small letters without a digit are a name in code; a short bare one is a word of another language.
-    let is_mixed = digits > 0 || is_quoted(candidate) && value.len() >= RANDOM_BYTES_MIN;
-    if !is_mixed {
+    // Bare letters without a digit are a name in code or a word of another language, unless they are many and mixed.
+    let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
+    let is_long_mix = value.len() >= 16 && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+    if !has(u8::is_ascii_digit) && !is_quoted(candidate) && !is_long_mix {
         return Checked::Fails;
     }
     stand_in(value)
+}
+
+/// A value without an operator in front: it must hold letters and digits, neither of them by the way.
+pub fn random_with_digits(candidate: &Candidate<'_>) -> Checked {
+    const EACH_MIN: usize = 4;
+    let value = candidate.value();
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
+    if digits < EACH_MIN || letters < EACH_MIN { Checked::Fails } else { random(candidate) }
 }
 
 /// A value that was assigned to the name of a password.
@@ -146,7 +160,10 @@ fn is_password(value: &str, is_quoted: bool) -> bool {
     if is_weak(value) || is_ordinary(value) || value.len() < 4 {
         return false;
     }
-    if value.contains("::") || value.contains("->") || value.contains("()") || value.ends_with(':') {
+    // `$name`, `:name`, `a[`, `a->b`: a reference to what holds the password.
+    let is_variable = value.starts_with(['$', ':', '@', '&', '#', '*']) && words::looks_like_words(&value[1..]);
+    let is_code = ["::", "->", "()", "[", "]"].iter().any(|sign| value.contains(sign)) || value.ends_with(':');
+    if is_variable || is_code && !is_quoted || value.contains("->") {
         return false;
     }
     let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
@@ -165,6 +182,61 @@ fn is_password(value: &str, is_quoted: bool) -> bool {
         || has_digit && kinds >= 2 && value.len() >= 6 && (!is_name || kinds == 3)
 }
 
+/// The name to which the value is assigned, as far as it can be told: what stands before operator and quotes.
+fn name_of<'t>(candidate: &Candidate<'t>) -> &'t str {
+    const NAME_BYTES_MAX: usize = 64;
+    let before = candidate.before();
+    let before = &before[before.ceil_char_boundary(before.len().saturating_sub(NAME_BYTES_MAX))..];
+    let before = before.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+    let start = before.rfind(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))).map_or(0, |at| at + 1);
+    before.get(start..).unwrap_or_default()
+}
+
+/// Whether the name is that of something that is meant to be seen: an id of a secret, a key of a table, a public key.
+fn names_no_secret(candidate: &Candidate<'_>) -> bool {
+    const ENDS: &[&str] =
+        &["id", "ids", "name", "names", "type", "path", "file", "url", "uri", "arn", "alias", "version"];
+    const HOLDS: &[&str] = &[
+        "public",
+        "primarykey",
+        "foreignkey",
+        "sortkey",
+        "partitionkey",
+        "cachekey",
+        "routekey",
+        "rowkey",
+        "objectkey",
+        "bucketkey",
+        "indexkey",
+        "hotkey",
+        "keyvault",
+        "keyword",
+        "keyboard",
+        "keyframe",
+        "csrf",
+        "xsrf",
+        "tokenizer",
+        "monkey",
+        "donkey",
+        "turkey",
+        "hockey",
+        "author",
+        "accessib",
+        "integrity",
+        "checksum",
+        "fingerprint",
+        "thumbprint",
+        "capital",
+        "apiversion",
+        "rapid",
+    ];
+    let plain: String = name_of(candidate).chars().filter(char::is_ascii_alphanumeric).collect();
+    let plain = plain.to_ascii_lowercase();
+    let is_identifier = ENDS.iter().any(|end| plain.ends_with(end)) && !plain.ends_with("accesskeyid");
+    // A client's or an application's id is half of a login; the vendors' own rules look for those that matter.
+    is_identifier || HOLDS.iter().any(|part| plain.contains(part))
+}
+
 /// Whether the value says no more than that there is one.
 fn is_weak(value: &str) -> bool {
     let plain: String = value.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
@@ -178,14 +250,19 @@ fn is_ordinary(value: &str) -> bool {
     let count = |byte: u8| bytes.iter().filter(|b| **b == byte).count();
     let is_path =
         value.starts_with(['/', '.', '~']) && count(b'/') > 1 || value.contains("://") || value.starts_with("./");
-    let is_call = value.contains(['(', ')', '{', '}']) || value.contains("->") || value.contains("::");
+    let is_call = value.contains(['(', '{']) || value.contains("->") || value.contains("::");
+    // `name-1.2.3`, `lib_0.11`: the version of something.
+    let is_version = value.rsplit(['-', '_', 'v', '@']).next().is_some_and(|end| {
+        let is_dotted = end.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        end.len() < value.len() && is_dotted && end.trim_matches('.').contains('.')
+    });
     let is_mail = value.split_once('@').is_some_and(|(_, host)| host.contains('.') && !host.contains('@'));
     let is_number = bytes.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'-' | b':' | b'/'))
-        && (value.len() < 9 || value.contains(['.', ',', '-', ':', '/']));
+        && (value.len() < 14 || value.contains(['.', ',', '-', ':', '/']));
     // Parts that are words, between dots, underscores, slashes or hyphens: a name.
     let parts: Vec<&str> = value.split(['.', '_', '-', '/', ':']).filter(|part| !part.is_empty()).collect();
     let wordy = parts.iter().filter(|part| is_word(part)).count();
-    is_path || is_call || is_mail || is_number || parts.len() > 1 && wordy * 3 > parts.len() * 2
+    is_path || is_call || is_mail || is_number || is_version || parts.len() > 1 && wordy * 3 > parts.len() * 2
 }
 
 fn is_word(part: &str) -> bool {
@@ -235,6 +312,7 @@ mod tests {
         }
         for value in [
             "process.env.API_KEY",
+            "jjwt-jackson-0.11.2",
             "my_secret_key",
             "/etc/ssl/key.pem",
             "https://x.io/a1b2c3d4",
@@ -249,11 +327,24 @@ mod tests {
     }
 
     #[test]
+    fn names_that_hold_no_secret_are_known() {
+        let value = "q8Zk2LmX9vTbW4rP";
+        for name in ["credentialsId = '", "\"publicKey\": \"", "primaryKey=", "csrf-token=", "\"secretName\": \""] {
+            assert_eq!(
+                checked(assigned, name, value, if name.ends_with('=') { "" } else { "'" }),
+                Checked::Fails,
+                "{name}"
+            );
+        }
+        assert_eq!(checked(assigned, "\"secretKey\": \"", value, "\""), Checked::Holds);
+    }
+
+    #[test]
     fn a_password_is_a_literal_and_no_reference() {
         for (before, value, after) in [
             ("password = \"", "hunter2!", "\""),
             ("password: ", "hunter2", "\n"),
-            ("pwd='", "Secret123", "'"),
+            ("pwd='", "Blooby123", "'"),
             ("pwd='", "qwxkzvbp", "'"),
             ("password=", "tr0ub4dor&3", ""),
         ] {

@@ -97,6 +97,8 @@ const INJECTION: &[(&str, Check)] = &[
 const SECRET: &[(&str, Check)] = &[
     ("not_placeholder", placeholder::check),
     ("random_value", assigned::random),
+    ("assigned_value", assigned::assigned),
+    ("random_with_digits", assigned::random_with_digits),
     ("password_value", assigned::password),
     ("inline_password", assigned::inline_password),
     ("crc_base62", token::crc_base62),

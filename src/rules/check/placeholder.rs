@@ -84,6 +84,9 @@ const PUBLISHED: &[&str] = &[
     "pk_test_TYooMQauvdEDq",
     // RFC 7519 and jwt.io: the token that every tutorial shows.
     "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9l",
+    // NuGet, "nuget.config reference": the passwords of its examples.
+    "33f!!lloppa",
+    "hal+9ooo_da!sY",
     // Azurite and the storage emulator: the account key that everyone has.
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6",
     // BIP-39, the all-zero and all-one test vectors.
@@ -116,7 +119,7 @@ pub fn reason(value: &str) -> Option<&'static str> {
     if is_mostly_one(body) || is_mostly_one(value) {
         return Some("placeholder");
     }
-    if longest_run(body) * 2 > body.len() {
+    if body.len() >= 6 && longest_run(body) * 2 > body.len() {
         return Some("sequence");
     }
     let plain: String = value.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();

@@ -84,7 +84,10 @@ pub fn jwt(candidate: &Candidate<'_>) -> Checked {
     match jwt_of(value) {
         Some(_) if value.contains("MTIzNDU2Nzg5MCIsIm5hbWUiOiJKb2huIERvZ") => Checked::Example("published example"),
         Some(_) => verdict(value, Checked::Holds),
-        None if super::assigned::is_random(value) => verdict(value, Checked::Holds),
+        // Cut or changed, but nothing that anyone writes.
+        None if value.bytes().any(|byte| byte.is_ascii_digit()) && super::assigned::is_random(value) => {
+            verdict(value, Checked::Holds)
+        }
         None => Checked::Fails,
     }
 }

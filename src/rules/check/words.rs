@@ -113,6 +113,6 @@ mod tests {
     fn too_few_letters_have_no_wordiness() {
         assert_eq!(wordiness("ab1"), None);
         assert_eq!(wordiness("é€漢"), None);
-        assert_eq!(wordiness("thth"), Some(2.0 / 3.0));
+        assert_eq!(wordiness("thth"), Some(2.0));
     }
 }
