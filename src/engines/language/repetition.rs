@@ -144,10 +144,10 @@ fn may_loop(text: &str) -> bool {
     })
 }
 
-/// The most repetitions of one sequence that make up a beginning of `items` of at least `length_min`; 1 when there is none.
+/// The most repetitions of one sequence that make up a beginning of `items` of at least `length_min`; 0 when there is none.
 fn repetitions(items: &[u64], length_min: usize) -> usize {
     let mut borders = vec![0_usize; items.len()];
-    let mut most = 1;
+    let mut most = 0;
     for end in 1..items.len() {
         let mut border = borders[end - 1];
         while border > 0 && items[end] != items[border] {
