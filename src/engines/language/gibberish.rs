@@ -68,6 +68,22 @@ pub const RARE_PAIRS: &[(u8, &[u8])] = &[
     (b'z', b"fjqx"),
 ];
 
+/// The same as bits: one number per first letter.
+static RARE: [u32; 26] = {
+    let mut bits = [0; 26];
+    let mut row = 0;
+    while row < RARE_PAIRS.len() {
+        let (first, seconds) = RARE_PAIRS[row];
+        let mut column = 0;
+        while column < seconds.len() {
+            bits[(first - b'a') as usize] |= 1 << (seconds[column] - b'a');
+            column += 1;
+        }
+        row += 1;
+    }
+    bits
+};
+
 /// What speaks against a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
@@ -84,14 +100,27 @@ impl Counts {
     pub fn of(text: &str) -> Counts {
         let code = code::code_ranges(text);
         let mut counts = Counts { damaged: damaged(text), ..Counts::default() };
-        for word in code::outside(text, &code).into_iter().flat_map(str::split_whitespace) {
-            let word = word.trim_matches(|c: char| c.is_ascii_punctuation()).as_bytes();
-            if WORD_LETTERS.contains(&word.len()) && word.iter().all(u8::is_ascii_lowercase) {
-                counts.words += 1;
-                counts.implausible += u64::from(is_implausible(word));
-            }
+        for part in code::outside(text, &code) {
+            counts.add_words(part.as_bytes());
         }
         counts
+    }
+
+    /// Words stand between blanks, with quotation marks in front and punctuation behind.
+    fn add_words(&mut self, bytes: &[u8]) {
+        let opens = |byte: &u8| byte.is_ascii_whitespace() || b"(\"'*_".contains(byte);
+        let closes = |byte: &u8| byte.is_ascii_whitespace() || b".,;:!?)\"'*_".contains(byte);
+        let mut at = 0;
+        while at < bytes.len() {
+            let length = bytes[at..].iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+            let end = at + length;
+            let stands_alone = (at == 0 || opens(&bytes[at - 1])) && bytes.get(end).is_none_or(closes);
+            if stands_alone && WORD_LETTERS.contains(&length) {
+                self.words += 1;
+                self.implausible += u64::from(is_implausible(&bytes[at..end]));
+            }
+            at = end + 1;
+        }
     }
 
     /// The share of implausible words; 0 when too few were judged.
@@ -107,11 +136,16 @@ impl Counts {
 
 /// Whether a word of lower-case letters a to z is in hardly any language.
 pub fn is_implausible(word: &[u8]) -> bool {
-    let is_vowel = |byte: &u8| b"aeiouy".contains(byte);
-    let is_rare =
-        |pair: &[u8]| RARE_PAIRS.iter().any(|(first, seconds)| *first == pair[0] && seconds.contains(&pair[1]));
-    let longest_run = word.split(is_vowel).map(<[u8]>::len).max().unwrap_or(0);
-    longest_run >= CONSONANTS_MAX || !word.iter().any(is_vowel) || word.windows(2).any(is_rare)
+    let (mut run, mut longest_run, mut has_vowel) = (0, 0, false);
+    for byte in word {
+        let is_vowel = matches!(byte, b'a' | b'e' | b'i' | b'o' | b'u' | b'y');
+        run = if is_vowel { 0 } else { run + 1 };
+        longest_run = longest_run.max(run);
+        has_vowel |= is_vowel;
+    }
+    let index = |byte: u8| usize::from(byte.wrapping_sub(b'a')).min(25);
+    let is_rare = |pair: &[u8]| RARE[index(pair[0])] >> index(pair[1]) & 1 == 1;
+    longest_run >= CONSONANTS_MAX || !has_vowel || word.windows(2).any(is_rare)
 }
 
 /// Characters that were damaged on their way.
