@@ -273,13 +273,13 @@ fn nato(signs: &Signs<'_>, done: &mut dyn FnMut(Vec<Letter>)) {
             let is_near = run.is_empty() || gap.len() <= 4;
             match letter {
                 Some(letter) if is_near => {
-                    if !run.is_empty() && gap.len() > 1 && !matches!(gap, b", ") {
+                    if !run.is_empty() && (gap == b"\n" || gap.len() > 1 && gap != b", ") {
                         run.push((' ', end..at));
                     }
                     run.push((letter, at..at + len));
                 }
                 _ => {
-                    done(std::mem::take(&mut run));
+                    done(unspaced(std::mem::take(&mut run)));
                     if let Some(letter) = letter {
                         run.push((letter, at..at + len));
                     }
@@ -288,7 +288,7 @@ fn nato(signs: &Signs<'_>, done: &mut dyn FnMut(Vec<Letter>)) {
             end = at + len;
             at = end;
         }
-        done(run);
+        done(unspaced(run));
     }
 }
 
