@@ -145,9 +145,9 @@ fn morse(bytes: &[u8], place: Range<usize>, done: &mut dyn FnMut(Vec<Letter>)) {
         if len > 0 {
             let code: String =
                 bytes[at..at + len.min(8)].iter().map(|byte| if *byte == b'.' { '.' } else { '-' }).collect();
-            let is_word = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
+            let is_word = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_alphanumeric);
             match MORSE.iter().find(|(known, _)| *known == code) {
-                Some((_, letter)) if !is_word(at + len) && !(at > 0 && is_word(at - 1)) => {
+                Some((_, letter)) if !is_word(Some(at + len)) && !is_word(at.checked_sub(1)) => {
                     run.push((*letter, at..at + len))
                 }
                 _ => done(std::mem::take(&mut run)),

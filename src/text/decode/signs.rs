@@ -54,7 +54,7 @@ const REVERSED_MARKS: [&str; 16] = [
 /// Words of the NATO alphabet that stand for frequent letters.
 const NATO_MARKS: [&str; 8] = ["oscar", "romeo", "sierra", "november", "OSCAR", "ROMEO", "Romeo", "Oscar"];
 
-/// Bytes between two of them in one text in that alphabet: words of seven letters without O, R, S and N.
+/// Bytes between two of them in one text in that alphabet: some thirty letters without O, R, S and N.
 const NATO_GAP_BYTES: usize = 256;
 
 static MARKS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
