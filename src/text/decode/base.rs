@@ -354,11 +354,11 @@ fn in_parts(bytes: &[u8], word: Range<usize>, end: usize, found: &mut Found<'_>)
         }
         let part = start..if at == word.end { end } else { at };
         start = at + 1;
-        if part.len() >= RUN_MIN_BYTES && part.len() < word.len() {
-            if let Some((further, piece)) = try_code(bytes, &BASE64, part.clone()) {
-                any = Some(part.end);
-                found.add(BASE64.name, further, part, &piece);
-            }
+        if (RUN_MIN_BYTES..word.len()).contains(&part.len())
+            && let Some((further, piece)) = try_code(bytes, &BASE64, part.clone())
+        {
+            any = Some(part.end);
+            found.add(BASE64.name, further, part, &piece);
         }
     }
     any
@@ -670,6 +670,9 @@ fn uu_line(bytes: &[u8], line: &Range<usize>) -> Option<UuLine> {
     Some(parsed)
 }
 
+/// From the values of a run, with their places, to its bytes.
+type DecodeRun = fn(&[(u16, Range<usize>)]) -> Option<Bytes>;
+
 /// An alphabet of characters that are not ASCII.
 struct WideCode {
     name: &'static str,
@@ -677,7 +680,7 @@ struct WideCode {
     values: Vec<(char, u16)>,
     /// Whether a character may belong, without looking it up.
     may_have: fn(char) -> bool,
-    decode: fn(&[(u16, Range<usize>)]) -> Option<Bytes>,
+    decode: DecodeRun,
 }
 
 /// 2048 characters of eleven bits, and eight that end a text with at most three; from the letters of many scripts.
@@ -700,12 +703,7 @@ static ECOJI: LazyLock<WideCode> = LazyLock::new(|| {
 });
 
 impl WideCode {
-    fn new(
-        name: &'static str,
-        table: &str,
-        may_have: fn(char) -> bool,
-        decode: fn(&[(u16, Range<usize>)]) -> Option<Bytes>,
-    ) -> WideCode {
+    fn new(name: &'static str, table: &str, may_have: fn(char) -> bool, decode: DecodeRun) -> WideCode {
         let mut values: Vec<(char, u16)> = table.chars().filter(|character| *character != '\n').zip(0..).collect();
         values.sort_unstable();
         WideCode { name, values, may_have, decode }

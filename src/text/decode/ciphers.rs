@@ -13,20 +13,20 @@ use std::ops::Range;
 
 use super::{
     Candidate, Step, english,
-    offsets::{Piece, Writer},
+    offsets::{Piece, Writer, boundary_below},
     signs::{Signs, widened},
 };
 
 /// Bytes that look like a cipher of which all shifts are tried, of one text.
 pub const CIPHER_BYTES_MAX: usize = 1 << 20;
-/// What a stretch gains at least when it is decoded: odds of 2^30 against chance.
-const GAIN_HALF_BITS_MIN: i64 = 60;
+/// What a stretch gains at least when it is decoded: 20 bits.
+const GAIN_HALF_BITS_MIN: i64 = 40;
 /// By how much the sum may fall before a stretch ends.
 const DROP_HALF_BITS: i64 = 60;
-/// Words on either side of a stretch, in its line, that belong to it though they read no better decoded ("won").
+/// Words on either side of a stretch, in its line, that belong to it though they read no better decoded ("won"); common words do not.
 const EDGE_WORDS_MAX: usize = 2;
 /// By how much less English they may read.
-const EDGE_HALF_BITS: i64 = 16;
+const EDGE_HALF_BITS: i64 = 32;
 /// Words in Pig Latin in a row.
 const PIG_WORDS_MIN: usize = 4;
 
@@ -55,10 +55,13 @@ pub fn find(signs: &Signs<'_>, step: &mut Step) {
     let mut left = CIPHER_BYTES_MAX;
     let mut found: Vec<(Vec<&'static str>, Range<usize>, Piece)> = Vec::new();
     for place in widened(signs.text, &signs.strange) {
-        if place.len() > left {
+        if left == 0 {
             step.is_capped = true;
             break;
         }
+        let end = boundary_below(signs.text, place.end.min(place.start + left));
+        step.is_capped |= end < place.end;
+        let place = place.start..end;
         left -= place.len();
         substituted(signs.text, place, &mut found);
     }
@@ -129,7 +132,8 @@ fn stretches(text: &str, place: Range<usize>, weight: impl Fn(&[u8]) -> i64) -> 
         if is_over {
             if best >= GAIN_HALF_BITS_MIN {
                 let is_edge = |at: usize, gap: Range<usize>| {
-                    !text[gap].contains('\n') && weight(&text.as_bytes()[words[at].clone()]) > -EDGE_HALF_BITS
+                    let word = &text[words[at].clone()];
+                    !text[gap].contains('\n') && !english::is_common(word) && weight(word.as_bytes()) > -EDGE_HALF_BITS
                 };
                 let (mut from, mut to) = (first, best_end);
                 let done = found.last().map_or(0, |(range, _): &(Range<usize>, _)| range.end);

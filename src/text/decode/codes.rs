@@ -145,9 +145,9 @@ fn morse(bytes: &[u8], place: Range<usize>, done: &mut dyn FnMut(Vec<Letter>)) {
         if len > 0 {
             let code: String =
                 bytes[at..at + len.min(8)].iter().map(|byte| if *byte == b'.' { '.' } else { '-' }).collect();
-            let is_word = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
+            let is_word = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_alphanumeric);
             match MORSE.iter().find(|(known, _)| *known == code) {
-                Some((_, letter)) if !is_word(at + len) && !(at > 0 && is_word(at - 1)) => {
+                Some((_, letter)) if !is_word(Some(at + len)) && !is_word(at.checked_sub(1)) => {
                     run.push((*letter, at..at + len))
                 }
                 _ => done(std::mem::take(&mut run)),
@@ -273,13 +273,13 @@ fn nato(signs: &Signs<'_>, done: &mut dyn FnMut(Vec<Letter>)) {
             let is_near = run.is_empty() || gap.len() <= 4;
             match letter {
                 Some(letter) if is_near => {
-                    if !run.is_empty() && gap.len() > 1 && !matches!(gap, b", ") {
+                    if !run.is_empty() && (gap == b"\n" || gap.len() > 1 && gap != b", ") {
                         run.push((' ', end..at));
                     }
                     run.push((letter, at..at + len));
                 }
                 _ => {
-                    done(std::mem::take(&mut run));
+                    done(unspaced(std::mem::take(&mut run)));
                     if let Some(letter) = letter {
                         run.push((letter, at..at + len));
                     }
@@ -288,7 +288,7 @@ fn nato(signs: &Signs<'_>, done: &mut dyn FnMut(Vec<Letter>)) {
             end = at + len;
             at = end;
         }
-        done(run);
+        done(unspaced(run));
     }
 }
 

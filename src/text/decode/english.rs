@@ -98,7 +98,7 @@ impl Score {
     }
 }
 
-/// Half bits of a pair: 0 for anything but a letter, 1 to 26 for a letter.
+/// Half bits of a pair, each of 0 for anything but a letter, or 1 to 26.
 pub fn pair(a: u8, b: u8) -> i64 {
     i64::from(PAIRS[usize::from(a)][usize::from(b)]) - i64::from(NEUTRAL)
 }

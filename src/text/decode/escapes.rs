@@ -38,10 +38,13 @@ const ENTITIES: [(&str, char); 44] = [
     ("rcub", '}'), ("rbrace", '}'), ("fjlig", 'f'), ("ensp", ' '), ("emsp", ' '),
 ];
 
+/// A step that rewrites a text.
+type Rewrite = fn(&str) -> Writer<'_>;
+
 /// Finds all escapes.
 pub fn find(signs: &Signs<'_>, out: &mut Vec<Candidate>) {
     let text = signs.text;
-    let steps: [(&'static str, u8, fn(&str) -> Writer<'_>); 7] = [
+    let steps: [(&'static str, u8, Rewrite); 7] = [
         ("percent", b'%', percent),
         ("html_entities", b'&', html_entities),
         ("backslash", b'\\', backslash),
@@ -109,7 +112,8 @@ fn percent(text: &str) -> Writer<'_> {
         if let Some(piece) = piece_of(&data, &from).filter(|piece| !piece.text.is_empty()) {
             writer.piece(at..next, &piece);
         }
-        (data.clear(), from.clear());
+        data.clear();
+        from.clear();
         if let (Some(b'u'), Some(character)) =
             (bytes.get(at + 1), hex_number(bytes, at + 2, 4).and_then(char::from_u32))
             && is_shown(character)
@@ -311,7 +315,8 @@ fn quoted_printable(text: &str) -> Writer<'_> {
         if let Some(piece) = piece_of(&data, &from).filter(|_| next > at) {
             writer.piece(at..next, &piece);
         }
-        (data.clear(), from.clear());
+        data.clear();
+        from.clear();
         next = next.max(at + 1);
     }
     writer

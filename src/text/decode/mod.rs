@@ -25,7 +25,7 @@
 //! | `string_concatenation` | `'igno' + 're'` | letters on both sides of the joint |
 //! | `morse`, `braille`, `nato`, `regional_indicators` | a signal for each letter | eight letters, English |
 //! | `binary`, `decimal`, `octal`, `a1z26` | a number for each letter | eight letters, English |
-//! | `rot13`, `caesar1` to `caesar25`, `atbash` | a letter for a letter | 30 bits more English, common words |
+//! | `rot13`, `caesar1` to `caesar25`, `atbash` | a letter for a letter | 20 bits more English, common words |
 //! | `reversed`, `reversed_words` | last letter first | the same |
 //! | `pig_latin` | "eviouspray" | four words, English |
 //! | `leetspeak` | "1gn0r3" | three words, two of them common |

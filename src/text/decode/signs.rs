@@ -52,7 +52,10 @@ const REVERSED_MARKS: [&str; 16] = [
     "suoiverp", "tpmorp", "SNOITC", "EHT ",
 ];
 /// Words of the NATO alphabet that stand for frequent letters.
-const NATO_MARKS: [&str; 8] = ["oscar", "romeo", "sierra", "november", "OSCAR", "ROMEO", "Romeo ", "Oscar "];
+const NATO_MARKS: [&str; 8] = ["oscar", "romeo", "sierra", "november", "OSCAR", "ROMEO", "Romeo", "Oscar"];
+
+/// Bytes between two of them in one text in that alphabet: some thirty letters without O, R, S and N.
+const NATO_GAP_BYTES: usize = 256;
 
 static MARKS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let marks = REVERSED_MARKS.iter().chain(&NATO_MARKS);
@@ -73,7 +76,10 @@ impl<'t> Signs<'t> {
         if let Some(marks) = MARKS.as_ref() {
             for found in marks.find_iter(bytes) {
                 let is_reversed = found.pattern().as_usize() < REVERSED_MARKS.len();
-                mark(if is_reversed { &mut signs.reversed } else { &mut signs.nato }, &found.range());
+                match is_reversed {
+                    true => mark(&mut signs.reversed, &found.range()),
+                    false => mark_within(&mut signs.nato, &found.range(), NATO_GAP_BYTES),
+                }
             }
         }
         signs
@@ -211,8 +217,12 @@ fn endings_in_ay(block: &[u8]) -> usize {
 }
 
 fn mark(places: &mut Vec<Range<usize>>, at: &Range<usize>) {
+    mark_within(places, at, BLOCK_BYTES);
+}
+
+fn mark_within(places: &mut Vec<Range<usize>>, at: &Range<usize>, gap_bytes: usize) {
     match places.last_mut() {
-        Some(last) if at.start <= last.end + BLOCK_BYTES => last.end = at.end,
+        Some(last) if at.start <= last.end + gap_bytes => last.end = at.end,
         _ => places.push(at.clone()),
     }
 }

@@ -14,7 +14,7 @@
 //!
 //! **Limits**: folding looks at characters one by one; a Latin letter that a ligature of several stands for is kept.
 
-use std::ops::Range;
+use std::{ops::Range, sync::LazyLock};
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 use unicode_security::confusable_detection::skeleton;
@@ -225,8 +225,16 @@ impl Scripts {
     }
 }
 
-/// The Latin letter or digit that a letter of another script looks like.
+/// The answers of [`find_latin`] for Greek, Cyrillic and what stands near them, which whole texts are written in.
+static LATIN: LazyLock<Vec<Option<char>>> =
+    LazyLock::new(|| (0..0x590).map(|code| char::from_u32(code).and_then(find_latin)).collect());
+
+/// The Latin letter that a letter of another script looks like.
 fn latin_of(character: char) -> Option<char> {
+    LATIN.get(u32::from(character) as usize).copied().unwrap_or_else(|| find_latin(character))
+}
+
+fn find_latin(character: char) -> Option<char> {
     if class(character) != Class::Foreign {
         return None;
     }
