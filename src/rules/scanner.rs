@@ -28,8 +28,11 @@ const AUTOMATON_BYTES_MAX: usize = 512 << 10;
 const NUMBER_MARGIN_BYTES: usize = 24;
 /// Counts of digits that are told apart; numbers beyond are long.
 const DIGITS_MAX: usize = 40;
-/// The longest text of which [`Rule::alone`] speaks.
-const ALONE_BYTES_MAX: usize = 64;
+/// The shortest and the longest text of which [`Rule::alone`] speaks.
+const ALONE_BYTES_MIN: usize = 5;
+const ALONE_BYTES_MAX: usize = 96;
+/// The longest word without a digit in such a text: a group of letters of a value.
+const WORD_OF_VALUE_BYTES_MAX: usize = 3;
 /// The longest match of a number's rule behind whose first character the search goes on when the check fails.
 const RETRY_BYTES_MAX: usize = 64;
 
@@ -328,9 +331,12 @@ fn is_whole_word(bytes: &[u8], word: &Range<usize>) -> bool {
     !is_letter(word.start.checked_sub(1).map(|at| &bytes[at])) && !is_letter(bytes.get(word.end))
 }
 
-/// Whether the text may be nothing but one value: short, with a digit or a mark of addresses, and without a label.
+/// Whether the text may be nothing but a value or a list of values: short, and each word has a digit or is part of one.
 fn may_stand_alone(text: &str) -> bool {
-    text.len() <= ALONE_BYTES_MAX && !text.contains(": ") && text.bytes().any(|byte| byte.is_ascii_digit())
+    let is_part = |word: &str| word.len() <= WORD_OF_VALUE_BYTES_MAX || word.bytes().any(|byte| byte.is_ascii_digit());
+    (ALONE_BYTES_MIN..=ALONE_BYTES_MAX).contains(&text.len())
+        && text.split_whitespace().all(is_part)
+        && text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// The windows opened so far, and for each rule the last of its own.
@@ -423,9 +429,11 @@ fn judge(rule: &Rule, compiled: &Compiled, text: &str, value: Range<usize>, inde
     })
 }
 
-/// Whether the text is the value, but for quotes and punctuation around it.
+/// Whether the text is the value, but for quotes and punctuation around it, or a list of such values.
 fn is_all_of(text: &str, value: &str) -> bool {
-    text.trim_matches(|c: char| !c.is_alphanumeric()).len() == value.trim_matches(|c: char| !c.is_alphanumeric()).len()
+    let bare = |text: &str| text.trim_matches(|c: char| !c.is_alphanumeric()).len();
+    let is_value = |word: &str| word == "and" || word.bytes().any(|byte| byte.is_ascii_digit());
+    bare(text) == bare(value) || text.split_whitespace().all(is_value)
 }
 
 /// Whether one of `words` stands near the match, as a whole word, in any case.

@@ -67,7 +67,7 @@ impl Default for Settings {
                 Place::Context,
                 Place::Arguments,
             ],
-            ignore: ["pii/date_time", "pii/url"].map(str::to_owned).to_vec(),
+            ignore: ["pii/date_time", "pii/date_time_short", "pii/url"].map(str::to_owned).to_vec(),
             allow: Vec::new(),
         }
     }

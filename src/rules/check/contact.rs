@@ -13,6 +13,7 @@ use super::{
     number::{compact, is_date, is_one_character, value},
     payment::stands_alone,
 };
+use crate::rules::scanner::has_word_near;
 
 /// The checks of this file, by name.
 pub const CHECKS: &[(&str, Check)] = &[
@@ -33,20 +34,58 @@ const SHORT_COUNTRY_CODES: &[u64] = &[
 fn phone(candidate: &Candidate<'_>) -> Checked {
     let value = candidate.value();
     let digits: Vec<u8> = subscriber(value).bytes().filter(u8::is_ascii_digit).collect();
-    if !(7..=15).contains(&digits.len()) || is_one_character(&digits) || !stands_alone(candidate) {
-        return Checked::Fails;
-    }
-    if candidate.before().ends_with(['+', '*', '(', '^']) && candidate.before().ends_with(['*', '^']) {
+    if !(7..=15).contains(&digits.len()) || is_one_character(&digits) || !is_separate(candidate) {
         return Checked::Fails;
     }
     if let Some(international) = value.strip_prefix('+').or(value.strip_prefix("(+")) {
         if !has_country_code(&digits) || international.contains('+') {
             return Checked::Fails;
         }
-    } else if is_other_number(value) {
+    } else if is_other_number(value) || value.bytes().all(|byte| byte.is_ascii_digit()) && !speaks_of_phones(candidate)
+    {
         return Checked::Fails;
     }
     if is_fiction(&digits) { Checked::Example("number of fiction") } else { Checked::Holds }
+}
+
+/// Whether the number is no part of an identifier or a formula. A word may be tied to its end: `541-714-1388-Office`.
+fn is_separate(candidate: &Candidate<'_>) -> bool {
+    let after = candidate.after();
+    let is_tied = after.strip_prefix('-').is_some_and(|word| {
+        let letters = word.bytes().take_while(u8::is_ascii_alphabetic).count();
+        letters >= 3 && !word.as_bytes().get(letters).is_some_and(|byte| byte.is_ascii_digit() || *byte == b'-')
+    });
+    let cut = Candidate { text: &candidate.text[..candidate.end], ..*candidate };
+    !candidate.before().ends_with(['*', '^', '+']) && stands_alone(if is_tied { &cut } else { candidate })
+}
+
+/// Digits in a row are a phone number only behind words that are said of nothing else.
+fn speaks_of_phones(candidate: &Candidate<'_>) -> bool {
+    const WORDS: &[&str] = &[
+        "phone",
+        "telephone",
+        "tel",
+        "mobile",
+        "cell",
+        "cellphone",
+        "fax",
+        "sms",
+        "whatsapp",
+        "dial",
+        "hotline",
+        "helpline",
+        "phone_number",
+        "phonenumber",
+        "handy",
+        "telefon",
+        "telefono",
+        "telefone",
+        "celular",
+        "portable",
+    ];
+    let words: Vec<String> = WORDS.iter().map(|word| (*word).to_owned()).collect();
+    candidate.text.trim().len() == candidate.value().len()
+        || has_word_near(candidate.text, &(candidate.start..candidate.end), &words)
 }
 
 /// The number without an extension.
