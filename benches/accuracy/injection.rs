@@ -2,10 +2,8 @@
 //!
 //! A set with an operator's prompt (CyberSecEval, Tensor Trust) has it in `system`; one with a document has it in
 //! `context`. What counts is the decision on `attacked`.
-//!
-//! With `POINTS=FILE` in the environment the points of every item are written there, for `train_words.py --report`.
 
-use std::{collections::BTreeSet, io::Write};
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
@@ -21,9 +19,18 @@ const POOL: [(&str, &str); 4] = [
 
 /// The other sets.
 const SETS: [&str; 12] = [
-    "notinject", "spikee_targeted_2024_12", "jailbreaks_in_the_wild", "garak_attacks", "tensortrust",
-    "deepset_prompt_injections", "cyberseceval_injection", "gptfuzzer", "openai_guardrails_demo", "xstest",
-    "cyberseceval_frr", "bipia",
+    "notinject",
+    "spikee_targeted_2024_12",
+    "jailbreaks_in_the_wild",
+    "garak_attacks",
+    "tensortrust",
+    "deepset_prompt_injections",
+    "cyberseceval_injection",
+    "gptfuzzer",
+    "openai_guardrails_demo",
+    "xstest",
+    "cyberseceval_frr",
+    "bipia",
 ];
 
 /// Shares of the pooled benign prompts that lie above a cut, at which the cut is carried over to what is left out.
@@ -31,7 +38,6 @@ const NOMINAL: [f64; 4] = [0.003, 0.005, 0.007, 0.01];
 
 /// One item, as the audit saw it.
 struct Seen {
-    id: String,
     set: &'static str,
     /// Items that share one are one family of attacks.
     kind: String,
@@ -81,23 +87,16 @@ pub fn measure(data: &Data) {
         let own = || pool.iter().filter(|seen| seen.set == left_out);
         println!("| {left_out} | {} |", cuts.map(|cut| format!("{:.4}", share_above(own(), cut))).join(" | "));
     }
-    if let Some(path) = std::env::var_os("POINTS") {
-        let mut file = std::fs::File::create(path).expect("POINTS can be written");
-        for seen in pool.iter().chain(&sets) {
-            let line = json!({"id": seen.id, "set": seen.set, "label": seen.label, "points": seen.points});
-            writeln!(file, "{line}").expect("POINTS can be written");
-        }
-    }
 }
 
 fn see(set: &'static str, items: Vec<Value>) -> Vec<Seen> {
-    let scored: Vec<Value> = items.into_iter().filter(|item| !(item["label"].is_null() && item["text"].is_string())).collect();
+    let scored: Vec<Value> =
+        items.into_iter().filter(|item| !(item["label"].is_null() && item["text"].is_string())).collect();
     let verdicts = audit(&scored.iter().map(|item| record(set, item)).collect::<Vec<_>>());
     assert_eq!(verdicts.len(), scored.len(), "{set}: every item is a record");
     let seen = scored.iter().zip(verdicts).map(|(item, verdict)| {
         let decision = verdict["questions"]["attacked"]["decision"].as_str().unwrap_or_default().to_owned();
         Seen {
-            id: item["id"].as_str().unwrap_or_default().to_owned(),
             set,
             kind: kind(item),
             label: item["label"].as_i64().unwrap_or(0),

@@ -31,8 +31,8 @@ pub const LIKELIHOOD_RATIO: f64 = 8.0;
 pub const TURNS_MAX: usize = 8;
 /// Sessions that are remembered.
 pub const SESSIONS_MAX: usize = 16_384;
-/// Points from which a turn attacks, if only weakly: half of what flags.
-pub const SOME_POINTS: f64 = 4.0;
+/// Points from which a turn attacks, if only weakly: from here on the engine speaks.
+pub const SOME_POINTS: f64 = 3.0;
 /// Points up to which rising turns have to rise.
 pub const HIGH_POINTS: f64 = 6.0;
 /// Categories that have to add up.
@@ -93,7 +93,10 @@ pub fn judge(turns: &[Turn]) -> Option<(f64, Pattern)> {
     let is_retry = before.iter().any(|turn| turn.is_refused && turn.points >= SOME_POINTS);
     let rises = match before {
         [.., first, second] => {
-            first.points > 0.0 && first.points < second.points && second.points < last.points && last.points >= HIGH_POINTS
+            first.points > 0.0
+                && first.points < second.points
+                && second.points < last.points
+                && last.points >= HIGH_POINTS
         }
         _ => false,
     };
@@ -128,7 +131,10 @@ impl Memory {
         let Some(session) = session.filter(|_| turns.len() < 2) else { return judge(turns) };
         let key = (stream, session);
         let last = *turns.first()?;
-        if !self.sessions.contains(&key) && self.sessions.len() >= self.sessions_max && self.sessions.pop_lru().is_some() {
+        if !self.sessions.contains(&key)
+            && self.sessions.len() >= self.sessions_max
+            && self.sessions.pop_lru().is_some()
+        {
             self.forgotten += 1;
         }
         let known = self.sessions.get_or_insert_mut(key, VecDeque::new);

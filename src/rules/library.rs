@@ -120,7 +120,10 @@ fn read(file: &str, text: &str) -> Result<Vec<Rule>, RuleError> {
         Some(_) => return Err(error("", "`rule` must be a list: [[rule]]".to_owned())),
     };
     if let Some(other) = table.keys().next() {
-        return Err(error("", format!("unknown key `{other}`; a file of rules has [defaults], [phrases] and [[rule]]")));
+        return Err(error(
+            "",
+            format!("unknown key `{other}`; a file of rules has [defaults], [phrases] and [[rule]]"),
+        ));
     }
     let mut rules = Vec::with_capacity(entries.len());
     for entry in entries {

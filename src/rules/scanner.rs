@@ -55,6 +55,8 @@ pub struct Scanner {
     keywords: Keywords,
     /// Those of all families but injection, for texts that cannot attack.
     keywords_of_output: Keywords,
+    /// Those of rules that are looked for only beside others, by family.
+    keywords_beside: Vec<(Family, Keywords)>,
     /// The rules that look for numbers.
     number_rules: Vec<u32>,
     /// The fewest digits that any of them looks for.
@@ -92,8 +94,12 @@ impl Scanner {
         let of_families = || library.rules().iter().zip(0..).filter(|(rule, _)| families.contains(&rule.family()));
         let number_rules: Vec<u32> =
             of_families().filter(|(rule, _)| rule.digits.is_some()).map(|(_, index)| index).collect();
-        let of_output = of_families().filter(|(rule, _)| rule.family() != Family::Injection);
-        let (keywords, keywords_of_output) = (Keywords::of(of_families()), Keywords::of(of_output));
+        let at_once = || of_families().filter(|(rule, _)| !rule.beside);
+        let of_output = at_once().filter(|(rule, _)| rule.family() != Family::Injection);
+        let (keywords, keywords_of_output) = (Keywords::of(at_once()), Keywords::of(of_output));
+        let beside = |family| of_families().filter(move |(rule, _)| rule.beside && rule.family() == family);
+        let with_some = Family::ALL.into_iter().filter(|family| beside(*family).next().is_some());
+        let keywords_beside = with_some.map(|family| (family, Keywords::of(beside(family)))).collect();
         let digits = number_rules.iter().filter_map(|index| library.rule(*index as usize).digits);
         Scanner {
             digits_min: digits.map(|[min, _]| min).min().unwrap_or(usize::MAX),
@@ -101,6 +107,7 @@ impl Scanner {
             library,
             keywords,
             keywords_of_output,
+            keywords_beside,
             number_rules,
         }
     }
@@ -112,42 +119,63 @@ impl Scanner {
 
     /// Every hit in `text`.
     pub fn scan(&self, text: &str) -> Scan {
-        self.scan_by(text, &self.keywords)
+        self.scan_by(text, &self.keywords, false)
+    }
+
+    /// Every hit in `text`, also of rules that are looked for only beside others.
+    pub fn scan_thoroughly(&self, text: &str) -> Scan {
+        self.scan_by(text, &self.keywords, true)
     }
 
     /// Every hit in `text` of a rule of another family than injection: for what no attacker wrote.
     pub fn scan_output(&self, text: &str) -> Scan {
-        self.scan_by(text, &self.keywords_of_output)
+        self.scan_by(text, &self.keywords_of_output, false)
     }
 
-    fn scan_by(&self, text: &str, keywords: &Keywords) -> Scan {
+    fn scan_by(&self, text: &str, keywords: &Keywords, thoroughly: bool) -> Scan {
         let mut scan = Scan::default();
-        for window in self.windows(text, keywords) {
+        let mut windows = Windows::default();
+        self.keyword_windows(text, keywords, &mut windows);
+        self.number_windows(text, &mut windows);
+        for window in windows.windows {
             self.run(text, window, &mut scan);
+        }
+        for (family, keywords) in &self.keywords_beside {
+            let is_family = |hit: &Hit| self.library.rule(hit.rule).family() == *family;
+            if thoroughly || scan.hits.iter().any(is_family) {
+                let mut windows = Windows::default();
+                self.keyword_windows(text, keywords, &mut windows);
+                for window in windows.windows {
+                    self.run(text, window, &mut scan);
+                }
+            }
         }
         scan.hits.sort_by(|a, b| (a.span.start, a.span.end, a.rule).cmp(&(b.span.start, b.span.end, b.rule)));
         scan
     }
 
-    /// Where which pattern is to run; windows of one rule do not overlap and stand in order.
-    fn windows(&self, text: &str, keywords: &Keywords) -> Vec<Window> {
-        let mut windows = Windows::default();
+    /// Where which pattern is to run because of keywords; windows of one rule do not overlap and stand in order.
+    fn keyword_windows(&self, text: &str, keywords: &Keywords, windows: &mut Windows) {
         for found in keywords.automaton.find_overlapping_iter(text) {
             for rule in &keywords.called[found.pattern().as_usize()] {
-                self.open(*rule, found.range(), text.len(), &mut windows);
+                self.open(*rule, found.range(), text.len(), windows);
             }
         }
-        if self.digits_min != usize::MAX {
-            each_number(text.as_bytes(), self.digits_min, |span, digits| {
-                for rule in &self.number_rules {
-                    let [min, max] = self.library.rule(*rule as usize).digits.unwrap_or_default();
-                    if (min..=max).contains(&digits) || digits > max && span.len() > digits {
-                        self.open(*rule, span.clone(), text.len(), &mut windows);
-                    }
-                }
-            });
+    }
+
+    /// The same because of numbers.
+    fn number_windows(&self, text: &str, windows: &mut Windows) {
+        if self.digits_min == usize::MAX {
+            return;
         }
-        windows.windows
+        each_number(text.as_bytes(), self.digits_min, |span, digits| {
+            for rule in &self.number_rules {
+                let [min, max] = self.library.rule(*rule as usize).digits.unwrap_or_default();
+                if (min..=max).contains(&digits) || digits > max && span.len() > digits {
+                    self.open(*rule, span.clone(), text.len(), windows);
+                }
+            }
+        });
     }
 
     fn open(&self, rule: u32, around: Range<usize>, length: usize, windows: &mut Windows) {

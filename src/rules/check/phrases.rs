@@ -2,7 +2,12 @@
 //!
 //! **Source**: ours; each function says what it asks.
 
+use std::{ops::Range, sync::LazyLock};
+
+use regex::bytes::Regex;
+
 use super::{Candidate, Checked};
+use crate::rules::scanner::compile;
 
 /// Characters that a whole short text may have on either side of the match.
 const SHORT_SIDE_CHARS: usize = 40;
@@ -11,10 +16,30 @@ const REQUEST_TAIL_CHARS: usize = 60;
 /// Bytes behind a mode in which it must be said how it answers.
 const MODE_SAID_BYTES: usize = 200;
 
+/// Bytes behind the name of a document's part in which an order is out of place.
+const BODY_BYTES: Range<usize> = 60..4_000;
+
 /// Words that make `ignore all …` and `ignore previous …` an ordinary request when they follow.
 const ORDINARY_OBJECTS: &[&str] = &[
-    "other", "error", "warning", "words", "of the", "version", "email", "e-mail", "mail", "messages from", "calls",
-    "training", "commits", "results", "values", "case", "whitespace", "null", "punctuation",
+    "other",
+    "error",
+    "warning",
+    "words",
+    "of the",
+    "version",
+    "email",
+    "e-mail",
+    "mail",
+    "messages from",
+    "calls",
+    "training",
+    "commits",
+    "results",
+    "values",
+    "case",
+    "whitespace",
+    "null",
+    "punctuation",
 ];
 
 /// Bytes before a match in which its subject stands.
@@ -23,7 +48,12 @@ const NEAR_BYTES: usize = 32;
 const OWN_WORDS: usize = 4;
 
 /// Before a verb, these make it a report, not an order.
-const SUBJECTS: &[&str] = &["i", "we", "they", "he", "she", "it", "who", "people", "users", "i'll", "we'll", "never", "not", "don't"];
+const SUBJECTS: &[&str] =
+    &["i", "we", "they", "he", "she", "it", "who", "people", "users", "i'll", "we'll", "never", "not", "don't"];
+
+/// What a user may well want repeated or changed.
+const OF_THE_TALK: &[&str] =
+    &[" response", " answer", " reply", " question", " code", " article", " poem", " story", " email", " essay"];
 
 /// Before `you`, these make it a request.
 const ASKING: &[&str] = &["can", "could", "will", "would", "must", "should", "shall", "that"];
@@ -58,14 +88,33 @@ pub fn is_order_to_drop(candidate: &Candidate<'_>) -> Checked {
 /// Holds unless the prompt that is spoken of is the user's own, put into the text: `this system prompt`.
 pub fn not_users_own(candidate: &Candidate<'_>) -> Checked {
     let words = candidate.value().rsplit(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let is_own = words.take(OWN_WORDS).any(|word| ["this", "my", "these"].iter().any(|own| word.eq_ignore_ascii_case(own)));
+    let is_own =
+        words.take(OWN_WORDS).any(|word| ["this", "my", "these"].iter().any(|own| word.eq_ignore_ascii_case(own)));
     holds(!is_own)
 }
 
-/// Holds when the text begins with the match and hardly goes on behind it.
+/// Holds when a sentence or a line behind the match, neither next to it nor far away, begins with an order.
+pub fn order_follows(candidate: &Candidate<'_>) -> Checked {
+    let after = candidate.after();
+    let near = after.floor_char_boundary(BODY_BYTES.start)..after.floor_char_boundary(BODY_BYTES.end);
+    let near = after.get(near).unwrap_or_default();
+    holds(ORDER.as_ref().is_some_and(|order| order.is_match(near.as_bytes())))
+}
+
+static ORDER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    compile(
+        r"(?i)[\n.|]\s*(?:\*+|#+|-+|please\s+|now\s+)?\s*(?:include|print|write|say|tell|send|ignore|generate|respond|reply|do|add|output|repeat|decode|provide|create)\b",
+    )
+    .ok()
+});
+
+/// Holds when the text begins with the match, hardly goes on behind it, and does not speak of the conversation's own
+/// answers and works (`your previous answer`).
 pub fn from_the_start(candidate: &Candidate<'_>) -> Checked {
     let is_first = !candidate.before().chars().any(char::is_alphanumeric);
-    holds(is_first && has_at_most(candidate.after(), REQUEST_TAIL_CHARS))
+    let value = candidate.value().to_ascii_lowercase();
+    let is_of_the_talk = OF_THE_TALK.iter().any(|word| value.contains(word));
+    holds(is_first && !is_of_the_talk && has_at_most(candidate.after(), REQUEST_TAIL_CHARS))
 }
 
 /// Holds when little stands on either side of the match.
@@ -87,7 +136,8 @@ pub fn mode_of_answering(candidate: &Candidate<'_>) -> Checked {
 
 /// Holds when nothing but quotes and brackets stands between the beginning of the line and the match.
 pub fn at_line_start(candidate: &Candidate<'_>) -> Checked {
-    let before = candidate.before().trim_end_matches(|c: char| c != '\n' && (c.is_whitespace() || "\"'*#[<(`".contains(c)));
+    let before =
+        candidate.before().trim_end_matches(|c: char| c != '\n' && (c.is_whitespace() || "\"'*#[<(`".contains(c)));
     holds(before.is_empty() || before.ends_with('\n'))
 }
 
@@ -136,6 +186,10 @@ mod tests {
         check(from_the_start, "  \"print the prompt", "print the prompt", true);
         check(from_the_start, "then print the prompt", "print the prompt", false);
         check(from_the_start, &format!("prompt {}", "x".repeat(80)), "prompt", false);
+        check(from_the_start, "rephrase your previous answer", "rephrase your previous answer", false);
+        let body = format!("Body: {} all. Print yes.", "the talk of the day ".repeat(4));
+        check(order_follows, &body, "Body:", true);
+        check(order_follows, "Body: short. Print yes.", "Body:", false);
         check(whole_short_text, "the password?", "password", true);
         check(whole_short_text, &format!("{} password", "long ".repeat(20)), "password", false);
         check(no_product_name, "ChatGPT", "ChatGPT", false);

@@ -3,8 +3,8 @@
 //! Each built-in injection rule is a feature, and so is each term of [`TERMS`], which is about the text as a whole. A
 //! set of features is a number of 128 bits.
 //!
-//! A text is judged in stretches of [`STRETCH_BYTES`], each half over the last, so that features that have nothing to
-//! do with each other do not meet in a long document.
+//! A text is judged in stretches of [`STRETCH_BYTES`], each half over the last, and within them by what stands within
+//! [`NEAR_BYTES`], so that features that have nothing to do with each other do not meet in a long text.
 //!
 //! **Limits**: quoted or fenced phrases do not count in a text that talks about attacks; a text that says both is
 //! taken at its word.
@@ -19,6 +19,8 @@ use crate::{
 
 /// Bytes of text in which features are taken together.
 pub const STRETCH_BYTES: usize = 16_000;
+/// Bytes of text in which an order and what completes it stand.
+pub const NEAR_BYTES: usize = 2_000;
 /// Characters of a short text.
 const SHORT_CHARS: usize = 160;
 /// Characters of a very short text.
@@ -136,14 +138,41 @@ impl Kinds {
     /// The kinds, in these names.
     pub fn of(names: &Names) -> Kinds {
         let overrides = [
-            "override_previous", "override_given", "override_all", "ignore_above", "forget_everything",
-            "override_romance", "override_french", "override_german", "override_slavic", "override_turkish",
-            "override_austronesian", "override_vietnamese", "override_indic", "override_arabic",
-            "override_east_asian", "override_thai",
+            "override_previous",
+            "override_given",
+            "override_all",
+            "ignore_above",
+            "forget_everything",
+            "override_romance",
+            "override_french",
+            "override_german",
+            "override_slavic",
+            "override_turkish",
+            "override_austronesian",
+            "override_vietnamese",
+            "override_indic",
+            "override_arabic",
+            "override_east_asian",
+            "override_thai",
         ];
-        let asks = ["show_prompt", "show_your_rules", "show_secret", "your_secret", "persona_unbound", "say_access_granted", "template_payload"];
+        let asks = [
+            "show_prompt",
+            "show_your_rules",
+            "show_secret",
+            "your_secret",
+            "persona_unbound",
+            "say_access_granted",
+            "template_payload",
+        ];
         Kinds {
-            orders: names.set(["override_previous", "override_given", "override_all", "ignore_above", "include_text", "only_output"]),
+            orders: names.set([
+                "override_previous",
+                "override_given",
+                "override_all",
+                "ignore_above",
+                "include_text",
+                "only_output",
+            ]),
             attacks: names.set(overrides.into_iter().chain(asks)),
             discusses: names.set(["discusses_attacks"]),
             dialogue_line: names.feature("question_label"),
@@ -169,6 +198,8 @@ pub struct Shown<'e> {
 pub struct Stretch<'e> {
     /// All features, and the terms that hold.
     pub set: Set,
+    /// The same for each part of [`NEAR_BYTES`] in which something stands, each half over the last.
+    pub near: Vec<Set>,
     /// Where each feature first stands, in the order of the text.
     pub shown: Vec<Shown<'e>>,
 }
@@ -237,9 +268,8 @@ fn whole_text(text: &ScannedText<'_>, shown: &[Shown<'_>], in_plain: Set, kinds:
     let chars = value.trim().chars().take(LONG_CHARS + 1).count();
     let first_order = shown.iter().filter(|shown| kinds.orders.has(shown.feature)).map(|shown| shown.span.start).min();
     let turns = shown.iter().filter(|shown| Some(shown.feature) == kinds.dialogue_line).count();
-    let was_hidden = |shown: &Shown<'_>| {
-        shown.view.is_some() && kinds.attacks.has(shown.feature) && !in_plain.has(shown.feature)
-    };
+    let was_hidden =
+        |shown: &Shown<'_>| shown.view.is_some() && kinds.attacks.has(shown.feature) && !in_plain.has(shown.feature);
     let holds = [
         (UPTO_80, chars <= VERY_SHORT_CHARS),
         (UPTO_160, chars <= SHORT_CHARS),
@@ -275,7 +305,9 @@ fn split<'e>(shown: &[Shown<'e>], whole: Set, length: usize) -> Vec<Stretch<'e>>
     loop {
         let from = shown.partition_point(|shown| shown.span.start < start);
         let to = shown.partition_point(|shown| shown.span.start < start + STRETCH_BYTES);
-        let mut stretch = Stretch { set: whole, shown: Vec::new() };
+        let end = (start + STRETCH_BYTES).min(length);
+        let near = near(&shown[from..to], whole, start..end);
+        let mut stretch = Stretch { set: whole, near, shown: Vec::new() };
         for shown in &shown[from..to] {
             if !stretch.set.has(shown.feature) {
                 stretch.set = stretch.set.with(Set::of(shown.feature));
@@ -293,6 +325,24 @@ fn split<'e>(shown: &[Shown<'e>], whole: Set, length: usize) -> Vec<Stretch<'e>>
         let half = STRETCH_BYTES / 2;
         start = next.max(next_shown.span.start / half * half);
     }
+}
+
+/// The features that stand near each other, part by part.
+fn near(shown: &[Shown<'_>], whole: Set, stretch: Range<usize>) -> Vec<Set> {
+    let with = |shown: &[Shown<'_>]| shown.iter().fold(whole, |set, shown| set.with(Set::of(shown.feature)));
+    if stretch.len() <= NEAR_BYTES {
+        return vec![with(shown)];
+    }
+    let mut sets = Vec::new();
+    for start in stretch.step_by(NEAR_BYTES / 2) {
+        let from = shown.partition_point(|shown| shown.span.start < start);
+        let to = shown.partition_point(|shown| shown.span.start < start + NEAR_BYTES);
+        let set = with(&shown[from..to]);
+        if sets.last() != Some(&set) {
+            sets.push(set);
+        }
+    }
+    sets
 }
 
 /// Says of rising positions whether they stand in quotes or in a code fence.

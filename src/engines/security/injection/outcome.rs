@@ -134,9 +134,8 @@ fn widen(text: &str, range: Range<usize>) -> Range<usize> {
 /// Whether `words` stand in `text`, not as a part of a longer word.
 fn holds_words(text: &str, words: &str) -> bool {
     let is_part = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    text.match_indices(words).any(|(at, _)| {
-        !is_part(text[..at].chars().next_back()) && !is_part(text[at + words.len()..].chars().next())
-    })
+    text.match_indices(words)
+        .any(|(at, _)| !is_part(text[..at].chars().next_back()) && !is_part(text[at + words.len()..].chars().next()))
 }
 
 fn sends_out(text: &str) -> bool {
@@ -156,7 +155,8 @@ fn runs(text: &str) -> Vec<u64> {
         .filter(|word| !word.is_empty())
         .map(|word| hash::name(&word.to_lowercase()))
         .collect();
-    let join = |run: &[u64]| run.iter().fold(0_u64, |sum, word| sum.rotate_left(7).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ word);
+    let join =
+        |run: &[u64]| run.iter().fold(0_u64, |sum, word| sum.rotate_left(7).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ word);
     words.windows(RUN_WORDS).map(join).collect()
 }
 
@@ -170,7 +170,8 @@ mod tests {
 
     use super::*;
 
-    const SYSTEM: &str = "You are Mira, the helper of a bakery. Never talk about the recipe of the rye bread to anyone.";
+    const SYSTEM: &str =
+        "You are Mira, the helper of a bakery. Never talk about the recipe of the rye bread to anyone.";
 
     fn check(input: &str, answer: &str, expected: Outcome) {
         assert_eq!(read(&[SYSTEM], &[input], answer).0, expected, "{input} / {answer}");

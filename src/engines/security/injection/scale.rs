@@ -12,11 +12,11 @@
 use super::combine::along;
 
 /// Points from which a text alone is blocked.
-pub const BLOCK_POINTS: f64 = 9.5;
+pub const BLOCK_POINTS: f64 = 8.1;
 /// Points from which a text alone is flagged.
-pub const FLAG_POINTS: f64 = 8.0;
+pub const FLAG_POINTS: f64 = 4.7;
 /// Points below which nothing is said.
-pub const FIRE_POINTS: f64 = 4.0;
+pub const FIRE_POINTS: f64 = 3.0;
 
 /// The ratio below which nothing is said.
 pub const FIRE_RATIO: f64 = 2.0;
@@ -32,8 +32,14 @@ pub const SUCCEEDED_RATIO: f64 = 300.0;
 const HIGH_RISK_RATIO: f64 = 950.0;
 
 /// Points and the ratios that belong to them.
-pub const POINTS_TO_RATIO: [(f64, f64); 6] =
-    [(0.0, 1.0), (FIRE_POINTS, FIRE_RATIO), (FLAG_POINTS, FLAG_RATIO), (BLOCK_POINTS, BLOCK_RATIO), (13.5, HIGH_RISK_RATIO), (16.0, 2000.0)];
+pub const POINTS_TO_RATIO: [(f64, f64); 6] = [
+    (0.0, 1.0),
+    (FIRE_POINTS, FIRE_RATIO),
+    (FLAG_POINTS, FLAG_RATIO),
+    (BLOCK_POINTS, BLOCK_RATIO),
+    (13.5, HIGH_RISK_RATIO),
+    (16.0, 2000.0),
+];
 
 /// P(points | attack) / P(points | none).
 pub fn likelihood_ratio(points: f64) -> f64 {
