@@ -2,10 +2,8 @@
 //!
 //! A set with an operator's prompt (CyberSecEval, Tensor Trust) has it in `system`; one with a document has it in
 //! `context`. What counts is the decision on `attacked`.
-//!
-//! With `POINTS=FILE` in the environment the points of every item are written there, for `train_words.py --report`.
 
-use std::{collections::BTreeSet, io::Write};
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
@@ -40,7 +38,6 @@ const NOMINAL: [f64; 4] = [0.003, 0.005, 0.007, 0.01];
 
 /// One item, as the audit saw it.
 struct Seen {
-    id: String,
     set: &'static str,
     /// Items that share one are one family of attacks.
     kind: String,
@@ -90,13 +87,6 @@ pub fn measure(data: &Data) {
         let own = || pool.iter().filter(|seen| seen.set == left_out);
         println!("| {left_out} | {} |", cuts.map(|cut| format!("{:.4}", share_above(own(), cut))).join(" | "));
     }
-    if let Some(path) = std::env::var_os("POINTS") {
-        let mut file = std::fs::File::create(path).expect("POINTS can be written");
-        for seen in pool.iter().chain(&sets) {
-            let line = json!({"id": seen.id, "set": seen.set, "label": seen.label, "points": seen.points});
-            writeln!(file, "{line}").expect("POINTS can be written");
-        }
-    }
 }
 
 fn see(set: &'static str, items: Vec<Value>) -> Vec<Seen> {
@@ -105,9 +95,8 @@ fn see(set: &'static str, items: Vec<Value>) -> Vec<Seen> {
     let verdicts = audit(&scored.iter().map(|item| record(set, item)).collect::<Vec<_>>());
     assert_eq!(verdicts.len(), scored.len(), "{set}: every item is a record");
     let seen = scored.iter().zip(verdicts).map(|(item, verdict)| {
-        let decision = verdict["questions"]["attacked"]["decision"].as_str().unwrap_or_default().to_owned();
+        let decision = verdict["questions"]["attacked"]["verdict"].as_str().unwrap_or_default().to_owned();
         Seen {
-            id: item["id"].as_str().unwrap_or_default().to_owned(),
             set,
             kind: kind(item),
             label: item["label"].as_i64().unwrap_or(0),
@@ -160,10 +149,10 @@ fn cut<'s>(seen: impl Iterator<Item = &'s Seen>, share: f64) -> f64 {
 }
 
 fn share_above<'s>(seen: impl Iterator<Item = &'s Seen>, cut: f64) -> f64 {
-    let (mut items, mut above) = (0, 0);
+    let (mut items, mut above) = (0_usize, 0_usize);
     for seen in seen {
         items += 1;
         above += usize::from(seen.points > cut);
     }
-    if items == 0 { 0.0 } else { f64::from(above) / f64::from(items) }
+    if items == 0 { 0.0 } else { above as f64 / items as f64 }
 }

@@ -31,8 +31,8 @@ pub const LIKELIHOOD_RATIO: f64 = 8.0;
 pub const TURNS_MAX: usize = 8;
 /// Sessions that are remembered.
 pub const SESSIONS_MAX: usize = 16_384;
-/// Points from which a turn attacks, if only weakly: half of what flags.
-pub const SOME_POINTS: f64 = 4.0;
+/// Points from which a turn attacks, if only weakly: from here on the engine speaks.
+pub const SOME_POINTS: f64 = 3.0;
 /// Points up to which rising turns have to rise.
 pub const HIGH_POINTS: f64 = 6.0;
 /// Categories that have to add up.

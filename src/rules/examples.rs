@@ -27,7 +27,7 @@ pub fn failures(rule: &Rule, library: &Library, scanner: &Scanner) -> Vec<Failur
     let mut failures = Vec::new();
     for (position, (should_hit, example)) in hits.chain(misses).enumerate() {
         let text = expand(example, &rule.id, position);
-        let is_hit = scanner.scan(&text).hits.iter().any(|hit| library.rule(hit.rule).id == rule.id);
+        let is_hit = scanner.scan_thoroughly(&text).hits.iter().any(|hit| library.rule(hit.rule).id == rule.id);
         if is_hit != should_hit {
             failures.push(Failure { rule: rule.id.clone(), should_hit, text });
         }

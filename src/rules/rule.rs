@@ -113,6 +113,10 @@ pub struct Rule {
     /// may stand between them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digits: Option<[usize; 2]>,
+    /// Whether it is looked for only in a text in which another rule of its family has a hit: a hint that says nothing
+    /// alone costs nothing where nothing else is.
+    #[serde(default)]
+    pub beside: bool,
     /// Bytes before and after a keyword or number in which the match must lie.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<[usize; 2]>,

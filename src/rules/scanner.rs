@@ -68,6 +68,8 @@ pub struct Scanner {
     keywords: Keywords,
     /// Those of all families but injection, for texts that cannot attack.
     keywords_of_output: Keywords,
+    /// Those of rules that are looked for only beside others, by family.
+    keywords_beside: Vec<(Family, Keywords)>,
     numbers: NumberRules,
     /// The rules of [`Rule::alone`].
     alone: Vec<u32>,
@@ -119,8 +121,12 @@ impl Scanner {
     /// A scanner for the rules of `library` that are wanted.
     pub fn of_rules(library: Library, is_wanted: impl Fn(&Rule) -> bool) -> Scanner {
         let wanted = || library.rules().iter().zip(0..).filter(|(rule, _)| is_wanted(rule));
-        let of_output = wanted().filter(|(rule, _)| rule.family() != Family::Injection);
-        let (keywords, keywords_of_output) = (Keywords::of(wanted()), Keywords::of(of_output));
+        let at_once = || wanted().filter(|(rule, _)| !rule.beside);
+        let of_output = at_once().filter(|(rule, _)| rule.family() != Family::Injection);
+        let (keywords, keywords_of_output) = (Keywords::of(at_once()), Keywords::of(of_output));
+        let beside = |family| wanted().filter(move |(rule, _)| rule.beside && rule.family() == family);
+        let with_some = Family::ALL.into_iter().filter(|family| beside(*family).next().is_some());
+        let keywords_beside = with_some.map(|family| (family, Keywords::of(beside(family)))).collect();
         let alone = wanted().filter(|(rule, _)| rule.alone).map(|(_, index)| index).collect();
         let numbers = NumberRules::of(wanted(), library.rules().len());
         Scanner {
@@ -128,6 +134,7 @@ impl Scanner {
             library,
             keywords,
             keywords_of_output,
+            keywords_beside,
             numbers,
             alone,
         }
@@ -140,55 +147,75 @@ impl Scanner {
 
     /// Every hit in `text`.
     pub fn scan(&self, text: &str) -> Scan {
-        self.scan_by(text, &self.keywords)
+        self.scan_by(text, &self.keywords, false)
+    }
+
+    /// Every hit in `text`, also of rules that are looked for only beside others.
+    pub fn scan_thoroughly(&self, text: &str) -> Scan {
+        self.scan_by(text, &self.keywords, true)
     }
 
     /// Every hit in `text` of a rule of another family than injection: for what no attacker wrote.
     pub fn scan_output(&self, text: &str) -> Scan {
-        self.scan_by(text, &self.keywords_of_output)
+        self.scan_by(text, &self.keywords_of_output, false)
     }
 
-    fn scan_by(&self, text: &str, keywords: &Keywords) -> Scan {
+    fn scan_by(&self, text: &str, keywords: &Keywords, thoroughly: bool) -> Scan {
         let mut scan = Scan::default();
-        let windows = self.windows(text, keywords);
-        if windows.is_empty() {
+        let mut windows = Windows::default();
+        self.keyword_windows(text, keywords, &mut windows);
+        self.number_windows(text, &mut windows);
+        if windows.windows.is_empty() && !thoroughly {
             return scan;
         }
         let mut hits = vec![0; self.compiled.len()];
-        for window in windows {
+        for window in windows.windows {
             self.run(text, window, &mut hits, &mut scan);
+        }
+        for (family, keywords) in &self.keywords_beside {
+            let is_family = |hit: &Hit| self.library.rule(hit.rule).family() == *family;
+            if thoroughly || scan.hits.iter().any(is_family) {
+                let mut windows = Windows::default();
+                self.keyword_windows(text, keywords, &mut windows);
+                for window in windows.windows {
+                    self.run(text, window, &mut hits, &mut scan);
+                }
+            }
         }
         scan.hits.sort_by(|a, b| (a.span.start, a.span.end, a.rule).cmp(&(b.span.start, b.span.end, b.rule)));
         scan
     }
 
-    /// Where which pattern is to run; windows of one rule do not overlap and stand in order.
-    fn windows(&self, text: &str, keywords: &Keywords) -> Vec<Window> {
-        let mut windows = Windows::default();
+    /// Where which pattern is to run because of keywords; windows of one rule do not overlap and stand in order.
+    fn keyword_windows(&self, text: &str, keywords: &Keywords, windows: &mut Windows) {
         for found in keywords.automaton.find_overlapping_iter(text) {
             for (rule, is_word) in &keywords.called[found.pattern().as_usize()] {
                 if !is_word || is_whole_word(text.as_bytes(), &found.range()) {
-                    self.open(*rule, found.range(), text.len(), &mut windows);
+                    self.open(*rule, found.range(), text.len(), windows);
                 }
             }
         }
+    }
+
+    /// The same because of numbers, and because the text may be nothing but a value.
+    fn number_windows(&self, text: &str, windows: &mut Windows) {
         if may_stand_alone(text) {
             self.alone.iter().for_each(|rule| windows.add(*rule, 0..text.len(), self.compiled.len()));
         }
-        if self.numbers.digits_min != usize::MAX {
-            let mut near = vec![0; self.compiled.len()];
-            let mut numbers = 0;
-            each_number(text.as_bytes(), self.numbers.digits_min, |span, digits| {
-                numbers += 1;
-                self.numbers.mark_near(text, &span, numbers, &mut near);
-                self.numbers.each(&span, digits, |rule| {
-                    if !self.numbers.needs_word[rule as usize] || near[rule as usize] == numbers {
-                        self.open(rule, span.clone(), text.len(), &mut windows);
-                    }
-                });
-            });
+        if self.numbers.digits_min == usize::MAX {
+            return;
         }
-        windows.windows
+        let mut near = vec![0; self.compiled.len()];
+        let mut numbers = 0;
+        each_number(text.as_bytes(), self.numbers.digits_min, |span, digits| {
+            numbers += 1;
+            self.numbers.mark_near(text, &span, numbers, &mut near);
+            self.numbers.each(&span, digits, |rule| {
+                if !self.numbers.needs_word[rule as usize] || near[rule as usize] == numbers {
+                    self.open(rule, span.clone(), text.len(), windows);
+                }
+            });
+        });
     }
 
     fn open(&self, rule: u32, around: Range<usize>, length: usize, windows: &mut Windows) {

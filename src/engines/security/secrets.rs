@@ -214,7 +214,8 @@ mod tests {
     }
 
     fn ids(text: &str) -> Vec<String> {
-        let scanner = std::sync::Arc::new(Scanner::for_families(Library::built_in(), &[Family::Secret]));
+        let scanner =
+            std::sync::Arc::new(Scanner::of_rules(Library::built_in(), |rule| rule.family() == Family::Secret));
         let engine = Secrets::new(Settings::default(), scanner.clone());
         let scanned = scanned(text, &scanner);
         engine.secrets(&scanned).iter().map(|secret| secret.found.rule.id.clone()).collect()
@@ -251,7 +252,7 @@ mod tests {
 
     #[test]
     fn hostile_texts_take_linear_time() {
-        let scanner = Scanner::for_families(Library::built_in(), &[Family::Secret]);
+        let scanner = Scanner::of_rules(Library::built_in(), |rule| rule.family() == Family::Secret);
         let texts = [
             "A".repeat(300_000),
             "password=".repeat(30_000),

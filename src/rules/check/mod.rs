@@ -90,6 +90,7 @@ const INJECTION: &[(&str, Check)] = &[
     ("mode_of_answering", phrases::mode_of_answering),
     ("no_product_name", phrases::no_product_name),
     ("not_users_own", phrases::not_users_own),
+    ("order_follows", phrases::order_follows),
     ("whole_short_text", phrases::whole_short_text),
 ];
 

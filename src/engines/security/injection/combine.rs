@@ -1,8 +1,8 @@
 //! A set of features → points.
 //!
 //! **Formula**: `override` is the largest of the combinations all of whose terms hold; `persona` a curve over
-//! 2 · strong + 1 · weak features; points = max + ¼ min + 0.02 · (2 · strong + weak) + 0.01 · combinations (at most
-//! ten), so that what shows more is never level with what shows less.
+//! the sum of 2 per strong, 1 per weak and ½ per faint feature; points = max + ¼ min + 0.02 · that sum + 0.01 ·
+//! combinations (at most ten), so that what shows more is never level with what shows less.
 //!
 //! **Range**: 0 to about 17; where they flag and block is said in [`super::scale`].
 //!
@@ -27,6 +27,7 @@ pub struct Combinations {
     combinations: Vec<Combination>,
     strong: Set,
     weak: Set,
+    faint: Set,
     curve: Vec<(f64, f64)>,
 }
 
@@ -61,6 +62,7 @@ impl Combinations {
             combinations: Vec::new(),
             strong: Set::default(),
             weak: Set::default(),
+            faint: Set::default(),
             curve: Vec::new(),
         })
     }
@@ -92,12 +94,33 @@ impl Combinations {
             combinations: combinations.collect::<Result<_, String>>()?,
             strong: all(&file.persona.strong)?,
             weak: all(&file.persona.weak)?,
+            faint: all(&file.persona.faint)?,
             curve: file.persona.curve.clone(),
         })
     }
 
-    /// What `set` comes to.
-    pub fn points(&self, set: Set) -> Points<'_> {
+    /// What a stretch comes to: `set` is all that it shows, `near` what it shows part by part.
+    pub fn points(&self, set: Set, near: &[Set]) -> Points<'_> {
+        let (mut points, held) = near.iter().map(|set| self.overriding(*set)).fold(
+            (Points::default(), 0),
+            |(best, most), (points, held)| {
+                if (points.overriding, held) > (best.overriding, most) { (points, held) } else { (best, most) }
+            },
+        );
+        let counts = [(2.0, self.strong), (1.0, self.weak), (0.5, self.faint)];
+        let sum: f64 = counts.iter().map(|(each, features)| each * f64::from(set.shared(*features))).sum();
+        points.persona = along(&self.curve, sum);
+        if points.persona >= 1.0 {
+            points.contributing.0 |= (self.strong.0 | self.weak.0 | self.faint.0) & set.0;
+        }
+        let (larger, smaller) = (points.overriding.max(points.persona), points.overriding.min(points.persona));
+        let ties = PERSONA_TIE * sum + COMBINATION_TIE * held.min(COMBINATIONS_TIED_MAX) as f64;
+        points.total = larger + SMALLER_SHARE * smaller + ties;
+        points
+    }
+
+    /// The override channel of `set`, and how many combinations hold.
+    fn overriding(&self, set: Set) -> (Points<'_>, usize) {
         let mut points = Points::default();
         let mut held = 0;
         for combination in self.combinations.iter().filter(|combination| combination.holds(set)) {
@@ -110,16 +133,7 @@ impl Combinations {
                 points.why = &combination.why;
             }
         }
-        let (strong, weak) = (set.shared(self.strong), set.shared(self.weak));
-        let sum = f64::from(2 * strong + weak);
-        points.persona = along(&self.curve, sum);
-        if points.persona >= 1.0 {
-            points.contributing.0 |= (self.strong.0 | self.weak.0) & set.0;
-        }
-        let (larger, smaller) = (points.overriding.max(points.persona), points.overriding.min(points.persona));
-        let ties = PERSONA_TIE * sum + COMBINATION_TIE * f64::from(held.min(COMBINATIONS_TIED_MAX as u32));
-        points.total = larger + SMALLER_SHARE * smaller + ties;
-        points
+        (points, held)
     }
 }
 
@@ -157,6 +171,7 @@ struct File {
 struct Persona {
     strong: Vec<String>,
     weak: Vec<String>,
+    faint: Vec<String>,
     curve: Vec<(f64, f64)>,
 }
 
@@ -198,14 +213,18 @@ mod tests {
     #[test]
     fn the_larger_channel_counts_in_full_and_the_smaller_by_a_quarter() {
         let (names, combinations) = built_in();
-        let clear = combinations.points(names.set(["override_previous", "upto_160"]));
+        let clear = combinations
+            .points(names.set(["override_previous", "upto_160"]), &[names.set(["override_previous", "upto_160"])]);
         assert_eq!((clear.overriding, clear.persona), (10.0, 0.0));
-        let persona = combinations.points(names.set(["persona_unbound", "no_rules", "never_refuse", "act_as"]));
+        let persona = combinations.points(
+            names.set(["persona_unbound", "never_refuse", "must_obey", "act_as"]),
+            &[names.set(["persona_unbound", "never_refuse", "must_obey", "act_as"])],
+        );
         assert_eq!((persona.overriding, persona.persona), (0.0, 6.0));
-        let both = ["override_previous", "upto_160", "persona_unbound", "no_rules", "never_refuse", "act_as"];
-        let both = combinations.points(names.set(both));
+        let both = ["override_previous", "upto_160", "persona_unbound", "never_refuse", "must_obey", "act_as"];
+        let both = combinations.points(names.set(both), &[names.set(both)]);
         assert!((both.total - (10.0 + 1.5 + 0.14 + 0.03)).abs() < 1e-9, "{both:?}");
-        assert_eq!(combinations.points(Set::default()), Points::default());
+        assert_eq!(combinations.points(Set::default(), &[]), Points::default());
     }
 
     proptest! {
@@ -213,8 +232,9 @@ mod tests {
         fn a_further_feature_never_lowers_the_points(set: u128, feature in 0_u8..128) {
             let (_, combinations) = built_in();
             let set = Set(set);
-            let more = combinations.points(set.with(Set::of(feature)));
-            prop_assert!(more.total >= combinations.points(set).total - 1e-9);
+            let more = set.with(Set::of(feature));
+            let (more, less) = (combinations.points(more, &[more]), combinations.points(set, &[set]));
+            prop_assert!(more.total >= less.total - 1e-9);
         }
     }
 }

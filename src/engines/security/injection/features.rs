@@ -3,8 +3,8 @@
 //! Each built-in injection rule is a feature, and so is each term of [`TERMS`], which is about the text as a whole. A
 //! set of features is a number of 128 bits.
 //!
-//! A text is judged in stretches of [`STRETCH_BYTES`], each half over the last, so that features that have nothing to
-//! do with each other do not meet in a long document.
+//! A text is judged in stretches of [`STRETCH_BYTES`], each half over the last, and within them by what stands within
+//! [`NEAR_BYTES`], so that features that have nothing to do with each other do not meet in a long text.
 //!
 //! **Limits**: quoted or fenced phrases do not count in a text that talks about attacks; a text that says both is
 //! taken at its word.
@@ -19,6 +19,8 @@ use crate::{
 
 /// Bytes of text in which features are taken together.
 pub const STRETCH_BYTES: usize = 16_000;
+/// Bytes of text in which an order and what completes it stand.
+pub const NEAR_BYTES: usize = 2_000;
 /// Characters of a short text.
 const SHORT_CHARS: usize = 160;
 /// Characters of a very short text.
@@ -196,6 +198,8 @@ pub struct Shown<'e> {
 pub struct Stretch<'e> {
     /// All features, and the terms that hold.
     pub set: Set,
+    /// The same for each part of [`NEAR_BYTES`] in which something stands, each half over the last.
+    pub near: Vec<Set>,
     /// Where each feature first stands, in the order of the text.
     pub shown: Vec<Shown<'e>>,
 }
@@ -301,7 +305,9 @@ fn split<'e>(shown: &[Shown<'e>], whole: Set, length: usize) -> Vec<Stretch<'e>>
     loop {
         let from = shown.partition_point(|shown| shown.span.start < start);
         let to = shown.partition_point(|shown| shown.span.start < start + STRETCH_BYTES);
-        let mut stretch = Stretch { set: whole, shown: Vec::new() };
+        let end = (start + STRETCH_BYTES).min(length);
+        let near = near(&shown[from..to], whole, start..end);
+        let mut stretch = Stretch { set: whole, near, shown: Vec::new() };
         for shown in &shown[from..to] {
             if !stretch.set.has(shown.feature) {
                 stretch.set = stretch.set.with(Set::of(shown.feature));
@@ -319,6 +325,24 @@ fn split<'e>(shown: &[Shown<'e>], whole: Set, length: usize) -> Vec<Stretch<'e>>
         let half = STRETCH_BYTES / 2;
         start = next.max(next_shown.span.start / half * half);
     }
+}
+
+/// The features that stand near each other, part by part.
+fn near(shown: &[Shown<'_>], whole: Set, stretch: Range<usize>) -> Vec<Set> {
+    let with = |shown: &[Shown<'_>]| shown.iter().fold(whole, |set, shown| set.with(Set::of(shown.feature)));
+    if stretch.len() <= NEAR_BYTES {
+        return vec![with(shown)];
+    }
+    let mut sets = Vec::new();
+    for start in stretch.step_by(NEAR_BYTES / 2) {
+        let from = shown.partition_point(|shown| shown.span.start < start);
+        let to = shown.partition_point(|shown| shown.span.start < start + NEAR_BYTES);
+        let set = with(&shown[from..to]);
+        if sets.last() != Some(&set) {
+            sets.push(set);
+        }
+    }
+    sets
 }
 
 /// Says of rising positions whether they stand in quotes or in a code fence.

@@ -49,12 +49,22 @@ pub const TURNS_MAX: usize = 8;
 const FINDINGS_MAX: usize = 40;
 
 /// Settings of the engine.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Settings {}
+pub struct Settings {
+    /// P(the user asks for what the system prompt protects | attack) / P(the same | none); 26 flags, 1 turns it off.
+    pub protected_likelihood_ratio: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { protected_likelihood_ratio: scale::PROTECTED_RATIO }
+    }
+}
 
 /// The engine.
 pub struct Injection {
+    settings: Settings,
     scanner: Arc<Scanner>,
     names: Names,
     kinds: Kinds,
@@ -77,7 +87,7 @@ struct Attack<'c> {
 
 impl Injection {
     /// The engine with the rules of `scanner`.
-    pub fn new(_settings: Settings, scanner: Arc<Scanner>) -> Injection {
+    pub fn new(settings: Settings, scanner: Arc<Scanner>) -> Injection {
         let names = Names::of(scanner.library());
         let mut categories: Vec<String> = Vec::new();
         let mut category_of = BTreeMap::new();
@@ -91,7 +101,7 @@ impl Injection {
             category_of.insert(feature, category as u8);
         }
         let (kinds, combinations) = (Kinds::of(&names), Combinations::built_in(&names));
-        Injection { scanner, names, kinds, combinations, categories, category_of }
+        Injection { settings, scanner, names, kinds, combinations, categories, category_of }
     }
 
     fn read(&self, view: &View<'_, '_>) -> Attack<'_> {
@@ -123,7 +133,7 @@ impl Injection {
             self.own_rule(text, &found, attack);
         }
         for stretch in features::stretches(text, &self.names, &self.kinds) {
-            let points = self.combinations.points(stretch.set);
+            let points = self.combinations.points(stretch.set, &stretch.near);
             turn.points = turn.points.max(points.total);
             turn.categories |= self.categories_of(stretch.set);
             if points.total >= scale::FIRE_POINTS {
@@ -180,6 +190,17 @@ impl Injection {
     }
 }
 
+impl Attack<'_> {
+    /// Why it is one, as a clause.
+    fn describe(&self, categories: &str, asks_for_protected: bool) -> String {
+        let why = self.points.why.trim_end_matches('.');
+        let asks = if asks_for_protected { "asks for what the system prompt protects" } else { "" };
+        let own = if self.own_ratio > 1.0 { "a rule of the user's own" } else { "" };
+        let parts: Vec<&str> = [categories, why, asks, own].into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join("; ")
+    }
+}
+
 impl Engine for Injection {
     fn about(&self) -> About {
         About {
@@ -194,11 +215,13 @@ impl Engine for Injection {
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
         let mut attack = self.read(view);
         let mut ratio = scale::likelihood_ratio(attack.points.total).max(attack.own_ratio);
-        let protected = protected_finding(view);
-        if let Some(finding) = protected {
-            ratio = ratio.max(scale::PROTECTED_RATIO);
-            attack.findings.push(finding);
+        let protected_ratio = self.settings.protected_likelihood_ratio;
+        let protected = (protected_ratio > 1.0).then(|| protected_finding(view)).flatten();
+        let asks_for_protected = protected.is_some();
+        if asks_for_protected {
+            ratio = ratio.max(protected_ratio);
         }
+        attack.findings.extend(protected);
         let absent = Signal::absent(SIGNAL, Question::Attacked, Tier::Zero, (1.0, RatioSource::Default));
         let value = (attack.points.total / POINTS_FULL).min(1.0);
         if ratio < scale::FIRE_RATIO {
@@ -210,22 +233,16 @@ impl Engine for Injection {
         let became = outcome::outcome(view.evidence);
         let is_flagged = ratio >= scale::FLAG_RATIO;
         let categories = self.category_names(attack.categories);
-        let mut why = if attack.points.why.is_empty() {
-            categories.clone()
-        } else {
-            format!("{categories}: {}", attack.points.why)
-        };
+        let mut why = attack.describe(&categories, asks_for_protected);
         if let Some((outcome, shown_by)) = became.filter(|_| is_flagged) {
             let shown_by = if shown_by.is_empty() { String::new() } else { format!(": {shown_by}") };
-            why = format!("{}; {}{shown_by}", why.trim_end_matches('.'), outcome.as_str());
+            why = format!("{why}; {}{shown_by}", outcome.as_str());
             if outcome == Outcome::Succeeded {
                 ratio = ratio.max(scale::SUCCEEDED_RATIO);
             }
         }
         let contained = became.is_some_and(|(outcome, _)| outcome == Outcome::Resisted);
-        let mut signal =
-            Signal { likelihood_ratio: ratio, contained, ..absent }.fire(1.0, why.trim_end_matches('.').to_owned());
-        signal.likelihood_ratio = ratio;
+        let signal = Signal { likelihood_ratio: ratio, contained, ..absent }.fire(1.0, why);
         let status = if ratio >= scale::BLOCK_RATIO {
             Status::Error
         } else if is_flagged {

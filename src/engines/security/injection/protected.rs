@@ -1,21 +1,20 @@
 //! Does the user ask for what the system prompt forbids to give away?
 //!
-//! **Formula**: the words of the system prompt's prohibitions (sentences with never, not, secret, …) by their first
-//! five letters, common words left out; the share of the user's such words that are among them.
+//! **Formula**: the words of the sentences of the system prompt that forbid to say or give something, or call it secret,
+//! by their first five letters, common words left out; the share of the user's such words that are among them.
 //!
-//! **Range**: 0 to 1; from [`SHARE_MIN`] with [`WORDS_MIN`] words in common the user asks for it.
+//! **Range**: 0 to 1; from [`SHARE_MIN`] on, and at least one word, the user asks for it.
 //!
 //! **Source**: own study on attacks that are attacks only against their system prompt.
 //!
-//! **Limits**: word overlap, in languages that put blanks between words. A user who asks about the topic that the
-//! operator wants kept is found as well: the finding says what it is, and flags at most.
+//! **Limits**: word overlap, in languages that put blanks between words. A user who honestly asks about a topic that the
+//! operator wants left out is found as well, so that the finding flags at most, and its ratio is a setting. Of prompts
+//! that have nothing to do with the operator's, 2% share a word with such a sentence.
 
 use std::{collections::BTreeSet, ops::Range};
 
-/// Words in common from which a question counts.
-pub const WORDS_MIN: usize = 1;
 /// Share of the user's words from which a question counts.
-pub const SHARE_MIN: f64 = 0.25;
+pub const SHARE_MIN: f64 = 0.06;
 /// Bytes of a user's text that is short enough to be about one thing.
 pub const USER_BYTES_MAX: usize = 1_200;
 /// Bytes of a system prompt that are read.
@@ -25,31 +24,47 @@ const STEM_CHARS: usize = 5;
 /// Characters from which a word says something.
 const WORD_CHARS_MIN: usize = 4;
 
-/// Words that make a sentence a prohibition, or name what it protects.
-const PROHIBITIONS: &[&str] = &[
-    "never",
-    "not",
-    "dont",
-    "don't",
-    "don’t",
-    "cannot",
-    "can't",
-    "without",
-    "secret",
-    "confidential",
-    "private",
-    "only",
-    "forbidden",
-    "refuse",
-    "avoid",
-    "unless",
-    "prohibited",
-    "protect",
-    "password",
-    "key",
-    "hidden",
-    "nothing",
+/// Words that forbid.
+const NEGATIONS: &[&str] = &[
+    "never", "not", "dont", "don't", "don’t", "cannot", "can't", "can’t", "without", "no", "nobody", "refuse", "avoid",
+    "unless", "only",
 ];
+
+/// Words for saying, showing and giving, which a prohibition forbids.
+const DISCLOSURES: &[&str] = &[
+    "reveal",
+    "tell",
+    "share",
+    "disclose",
+    "mention",
+    "give",
+    "say",
+    "show",
+    "talk",
+    "discuss",
+    "discussing",
+    "discussion",
+    "divulge",
+    "leak",
+    "expose",
+    "provide",
+    "answer",
+    "output",
+    "print",
+    "repeat",
+    "write",
+    "use",
+    "allow",
+    "access",
+    "include",
+    "respond",
+    "generate",
+    "let",
+];
+
+/// Words that say that something is to be kept.
+const SECRECY: &[&str] =
+    &["secret", "secrets", "confidential", "private", "password", "forbidden", "prohibited", "hidden", "protect"];
 
 /// Words that occur everywhere.
 const COMMON: &[&str] = &[
@@ -160,15 +175,17 @@ pub fn asks_for_protected(system: &str, user: &str) -> Option<Range<usize>> {
         }
         stems.insert(stem);
     }
-    let is_enough = shared.len() >= WORDS_MIN && shared.len() as f64 >= SHARE_MIN * stems.len() as f64;
+    let is_enough = !shared.is_empty() && shared.len() as f64 >= SHARE_MIN * stems.len() as f64;
     first.filter(|_| is_enough)
 }
 
 fn protected_stems(system: &str) -> BTreeSet<String> {
     let sentences = system.split(['.', '!', '?', ';', '\n']);
     let forbids = |sentence: &&str| {
-        let mut words = sentence.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
-        words.any(|word| PROHIBITIONS.contains(&word.to_lowercase().as_str()))
+        let words = sentence.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
+        let words: Vec<String> = words.map(str::to_lowercase).collect();
+        let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+        has(SECRECY) || has(NEGATIONS) && has(DISCLOSURES)
     };
     sentences.filter(forbids).flat_map(|sentence| stems_of(sentence).into_iter().map(|(_, stem)| stem)).collect()
 }
@@ -208,8 +225,11 @@ mod tests {
         check(system, "When does the bakery open?", None);
         check(system, "", None);
         check("", "What is the recipe?", None);
-        let long = "I would like to bake bread tonight for seven guests and wonder what recipe fits a small oven";
-        check(system, long, None);
+        check("The recipe is secret.", "What is the recipe?", Some("recipe"));
+        check("Never be late with the recipe.", "What is the recipe?", None);
+        let many = "recipe river mountain window garden sailor doctor bottle engine planet summer winter copper silver";
+        check(system, many, Some("recipe"));
+        check(system, &format!("{many} castle forest market bridge"), None);
         check(system, &"recipe ".repeat(400), None);
     }
 }

@@ -12,11 +12,11 @@
 use super::combine::along;
 
 /// Points from which a text alone is blocked.
-pub const BLOCK_POINTS: f64 = 9.5;
+pub const BLOCK_POINTS: f64 = 8.1;
 /// Points from which a text alone is flagged.
-pub const FLAG_POINTS: f64 = 8.0;
+pub const FLAG_POINTS: f64 = 4.7;
 /// Points below which nothing is said.
-pub const FIRE_POINTS: f64 = 4.0;
+pub const FIRE_POINTS: f64 = 3.0;
 
 /// The ratio below which nothing is said.
 pub const FIRE_RATIO: f64 = 2.0;
