@@ -95,7 +95,7 @@ fn see(set: &'static str, items: Vec<Value>) -> Vec<Seen> {
     let verdicts = audit(&scored.iter().map(|item| record(set, item)).collect::<Vec<_>>());
     assert_eq!(verdicts.len(), scored.len(), "{set}: every item is a record");
     let seen = scored.iter().zip(verdicts).map(|(item, verdict)| {
-        let decision = verdict["questions"]["attacked"]["decision"].as_str().unwrap_or_default().to_owned();
+        let decision = verdict["questions"]["attacked"]["verdict"].as_str().unwrap_or_default().to_owned();
         Seen {
             set,
             kind: kind(item),
@@ -149,10 +149,10 @@ fn cut<'s>(seen: impl Iterator<Item = &'s Seen>, share: f64) -> f64 {
 }
 
 fn share_above<'s>(seen: impl Iterator<Item = &'s Seen>, cut: f64) -> f64 {
-    let (mut items, mut above) = (0, 0);
+    let (mut items, mut above) = (0_usize, 0_usize);
     for seen in seen {
         items += 1;
         above += usize::from(seen.points > cut);
     }
-    if items == 0 { 0.0 } else { f64::from(above) / f64::from(items) }
+    if items == 0 { 0.0 } else { above as f64 / items as f64 }
 }
