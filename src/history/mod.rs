@@ -518,6 +518,26 @@ mod tests {
     fn fired(observation: &Observation, id: &str) -> Option<f64> {
         observation.signals.iter().find(|signal| signal.id == id && signal.fired).map(|signal| signal.score)
     }
+    #[test]
+    fn a_retry_after_a_refusal_is_a_signal_of_its_own() {
+        let mut history = history(Settings::default());
+        let said = |points: f64, is_refused: bool| Row {
+            stream: TOOL,
+            session: Some(7),
+            turns: vec![crate::engines::row::Turn { points, categories: 1, is_refused }],
+            ..Row::default()
+        };
+        assert_eq!(fired(&history.observe(&said(9.0, true)), turns::SIGNAL), None);
+        assert_eq!(fired(&history.observe(&said(0.0, false)), turns::SIGNAL), None);
+        let again = history.observe(&said(5.0, false));
+        assert_eq!(fired(&again, turns::SIGNAL), Some(1.0));
+        let signals = again.into_signals(Vec::new(), &|_| String::new());
+        assert_eq!(signals[0].detail, "an attack that the model refused is tried again");
+        // Alone it does not flag.
+        assert!(log_odds::posterior(0.01, [signals[0].evidence()]) < 0.2);
+        let other = Row { session: Some(8), ..said(5.0, false) };
+        assert_eq!(fired(&history.observe(&other), turns::SIGNAL), None);
+    }
 
     fn after(calls: u64, settings: Settings) -> History {
         let mut history = history(settings);

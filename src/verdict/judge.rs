@@ -158,3 +158,40 @@ pub fn judge(signals: &[Signal], policies: &[Policy; 4], absences: &[&'static st
         .any(|answer| answer.decision == Decision::Block && (answer.proof || answer.posterior >= HIGH_RISK_FROM));
     Verdict { decision, answers, high_risk }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engines::{RatioSource, Tier};
+
+    const ABSENCES: [&str; 4] = [""; 4];
+
+    fn attacked(likelihood_ratio: f64, contained: bool, proof: bool) -> Signal {
+        let ratio = (likelihood_ratio, RatioSource::Default);
+        let signal = Signal::absent("attack", Question::Attacked, Tier::Zero, ratio).fire(1.0, "");
+        Signal { contained, proof, ..signal }
+    }
+
+    #[test]
+    fn what_is_contained_is_flagged_at_most() {
+        for (ratio, contained, proof, expected) in [
+            (1000.0, false, false, Decision::Block),
+            (1000.0, true, false, Decision::Flag),
+            (50.0, true, false, Decision::Flag),
+            (2.0, true, false, Decision::Accept),
+            (2.0, true, true, Decision::Flag),
+            (2.0, false, true, Decision::Block),
+        ] {
+            let verdict = judge(&[attacked(ratio, contained, proof)], &[Policy::default(); 4], &ABSENCES);
+            assert_eq!(verdict.answers[Question::Attacked as usize].decision, expected, "{ratio} {contained} {proof}");
+            assert_eq!(verdict.high_risk, expected == Decision::Block);
+        }
+    }
+
+    #[test]
+    fn a_contained_signal_that_did_not_fire_contains_nothing() {
+        let silent = Signal { contained: true, fired: false, ..attacked(1.0, true, false) };
+        let verdict = judge(&[attacked(1000.0, false, false), silent], &[Policy::default(); 4], &ABSENCES);
+        assert_eq!(verdict.decision, Decision::Block);
+    }
+}

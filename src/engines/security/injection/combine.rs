@@ -223,7 +223,7 @@ mod tests {
         assert_eq!((persona.overriding, persona.persona), (0.0, 6.0));
         let both = ["override_previous", "upto_160", "persona_unbound", "never_refuse", "must_obey", "act_as"];
         let both = combinations.points(names.set(both), &[names.set(both)]);
-        assert!((both.total - (10.0 + 1.5 + 0.14 + 0.03)).abs() < 1e-9, "{both:?}");
+        assert!((both.total - (10.0 + 1.5 + 0.14 + 0.02)).abs() < 1e-9, "{both:?}");
         assert_eq!(combinations.points(Set::default(), &[]), Points::default());
     }
 

@@ -216,47 +216,42 @@ impl Engine for Injection {
         let mut attack = self.read(view);
         let mut ratio = scale::likelihood_ratio(attack.points.total).max(attack.own_ratio);
         let protected_ratio = self.settings.protected_likelihood_ratio;
-        let protected = (protected_ratio > 1.0).then(|| protected_finding(view)).flatten();
+        let protected = if protected_ratio > 1.0 { protected_finding(view) } else { None };
         let asks_for_protected = protected.is_some();
         if asks_for_protected {
             ratio = ratio.max(protected_ratio);
         }
         attack.findings.extend(protected);
-        let absent = Signal::absent(SIGNAL, Question::Attacked, Tier::Zero, (1.0, RatioSource::Default));
-        let value = (attack.points.total / POINTS_FULL).min(1.0);
-        if ratio < scale::FIRE_RATIO {
-            let mut assessment = Assessment::new(Status::Ok, value).signal(absent);
-            assessment.findings = attack.findings;
-            assessment.turns = attack.turns;
-            return Some(assessment);
-        }
-        let became = outcome::outcome(view.evidence);
-        let is_flagged = ratio >= scale::FLAG_RATIO;
+
         let categories = self.category_names(attack.categories);
-        let mut why = attack.describe(&categories, asks_for_protected);
-        if let Some((outcome, shown_by)) = became.filter(|_| is_flagged) {
-            let shown_by = if shown_by.is_empty() { String::new() } else { format!(": {shown_by}") };
-            why = format!("{why}; {}{shown_by}", outcome.as_str());
-            if outcome == Outcome::Succeeded {
+        let became = if ratio >= scale::FLAG_RATIO { outcome::outcome(view.evidence) } else { None };
+        let mut signal = Signal::absent(SIGNAL, Question::Attacked, Tier::Zero, (1.0, RatioSource::Default));
+        if ratio >= scale::FIRE_RATIO {
+            let mut why = attack.describe(&categories, asks_for_protected);
+            if let Some((outcome, shown_by)) = became {
+                why = format!("{why}; {}", outcome.as_str());
+                if !shown_by.is_empty() {
+                    why = format!("{why}: {shown_by}");
+                }
+            }
+            if became.is_some_and(|(outcome, _)| outcome == Outcome::Succeeded) {
                 ratio = ratio.max(scale::SUCCEEDED_RATIO);
             }
+            signal.contained = became.is_some_and(|(outcome, _)| outcome == Outcome::Resisted);
+            signal.likelihood_ratio = ratio;
+            signal = signal.fire(1.0, why);
         }
-        let contained = became.is_some_and(|(outcome, _)| outcome == Outcome::Resisted);
-        let signal = Signal { likelihood_ratio: ratio, contained, ..absent }.fire(1.0, why);
-        let status = if ratio >= scale::BLOCK_RATIO {
-            Status::Error
-        } else if is_flagged {
-            Status::Warn
-        } else {
-            Status::Ok
-        };
-        let mut assessment = Assessment::new(status, value)
-            .with("points", Detail::Number(attack.points.total))
-            .with("override_points", Detail::Number(attack.points.overriding))
-            .with("persona_points", Detail::Number(attack.points.persona))
-            .with("categories", Detail::Text(categories))
-            .signal(signal);
-        if let Some((outcome, _)) = became.filter(|_| is_flagged) {
+        let status = Status::from_cuts(ratio, scale::FLAG_RATIO, scale::BLOCK_RATIO);
+        let value = (attack.points.total / POINTS_FULL).min(1.0);
+        let mut assessment = Assessment::new(status, value).signal(signal);
+        if ratio >= scale::FIRE_RATIO {
+            assessment = assessment
+                .with("points", Detail::Number(attack.points.total))
+                .with("override_points", Detail::Number(attack.points.overriding))
+                .with("persona_points", Detail::Number(attack.points.persona))
+                .with("categories", Detail::Text(categories));
+        }
+        if let Some((outcome, _)) = became {
             assessment = assessment.with("outcome", Detail::Label(outcome.as_str()));
         }
         assessment.findings = attack.findings;

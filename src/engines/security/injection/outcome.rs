@@ -100,7 +100,7 @@ static REFUSAL: LazyLock<Regex> = LazyLock::new(|| {
 /// What an attack orders to be said: in quotes behind a verb of saying, or the words to begin with.
 static ORDERED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(?i)\b(?:say|print|output|write|reply|respond|answer|repeat|state|return|display|start|begin|prefix|end|include|append|add|tell me|execute)\b[^"'\n“]{0,60}(?:"(?<double>[^"\n]{2,120})"|'(?<single>[^'\n]{2,120})'|“(?<curly>[^"\n“”]{2,120})”)|\b(?:say|print|output|reply with|respond with|answer with|just write)(?: only| just| exactly| the (?:word|words|phrase|text))*:?\s+(?<bare>[A-Z][A-Z0-9_!-]{2,40})\b"#,
+        r#"(?i)\b(?:say|print|output|write|reply|respond|answer|repeat|state|return|display|start|begin|prefix|end|include|append|add|tell me|execute)\b[^"'\n]{0,60}?(?:"(?<double>[^"\n]{2,120})"|'(?<single>[^'\n]{2,120})'|“(?<curly>[^"\n]{2,120}?)”)|\b(?:say|print|output|reply with|respond with|answer with|just write)(?: only| just| exactly| the (?:word|words|phrase|text))*:?\s+(?<bare>[A-Z][A-Z0-9_!-]{2,40})\b"#,
     )
 });
 

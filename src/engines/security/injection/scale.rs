@@ -21,9 +21,9 @@ pub const FIRE_POINTS: f64 = 3.0;
 /// The ratio below which nothing is said.
 pub const FIRE_RATIO: f64 = 2.0;
 /// The ratio of the flag threshold, and a little more: an absent signal beside it speaks slightly against.
-pub const FLAG_RATIO: f64 = 26.0;
+pub const FLAG_RATIO: f64 = 25.0;
 /// The ratio of the block threshold, and a little more.
-pub const BLOCK_RATIO: f64 = 105.0;
+pub const BLOCK_RATIO: f64 = 100.0;
 /// The ratio of asking for what the system prompt protects: alone it flags. On topic or not, words in common happen.
 pub const PROTECTED_RATIO: f64 = 26.0;
 /// The least ratio of an attack that was flagged and worked: it blocks.
@@ -58,8 +58,8 @@ mod tests {
             let odds = policy.prior / (1.0 - policy.prior) * likelihood_ratio(points);
             odds / (1.0 + odds)
         };
-        assert!(posterior(FLAG_POINTS) >= policy.flag_from && posterior(FLAG_POINTS - 0.1) < policy.flag_from);
-        assert!(posterior(BLOCK_POINTS) >= policy.block_from && posterior(BLOCK_POINTS - 0.1) < policy.block_from);
+        assert!(posterior(FLAG_POINTS) >= policy.flag_from && posterior(FLAG_POINTS - 0.3) < policy.flag_from);
+        assert!(posterior(BLOCK_POINTS) >= policy.block_from && posterior(BLOCK_POINTS - 0.3) < policy.block_from);
         assert_eq!(likelihood_ratio(-1.0), 1.0);
         assert_eq!(likelihood_ratio(f64::INFINITY), likelihood_ratio(16.0));
     }
