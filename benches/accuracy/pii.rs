@@ -48,6 +48,7 @@ const MAPPED: &[(&str, &str)] = &[
 const ENTITIES: &[(&str, &[&str])] = &[
     ("EMAIL_ADDRESS", &["email_address", "email_address_spelled"]),
     ("IP_ADDRESS", &["ip_address", "ip_address_v6"]),
+    ("DATE_TIME", &["date_time", "date_time_short"]),
     ("CRYPTO", &["crypto", "crypto_bech32", "crypto_ethereum"]),
     ("PHONE_NUMBER", &["phone_number", "ph_mobile_number", "tr_phone_number"]),
 ];

@@ -81,7 +81,8 @@ impl Auditor {
         for name in &settings.only {
             check_engine_name(name, &names)?;
         }
-        let scanner = Arc::new(Scanner::new(Library::built_in()));
+        let ignored = &settings.engines.pii.ignore;
+        let scanner = Arc::new(Scanner::for_rules(Library::built_in(), |rule| !ignored.contains(&rule.id)));
         Ok(Auditor {
             reader: RecordReader::new(settings.map.clone()),
             engines: registry::engines(&settings, &scanner),

@@ -88,6 +88,8 @@ struct NumberRules {
     words_of: Vec<Vec<u32>>,
     /// By rule: whether it is only called near a context word.
     needs_word: Vec<bool>,
+    /// For each count of digits, whether it calls such a rule.
+    words_by_digits: Vec<bool>,
 }
 
 struct Compiled {
@@ -111,10 +113,15 @@ impl Scanner {
 
     /// A scanner for the rules of some families.
     pub fn for_families(library: Library, families: &[Family]) -> Scanner {
+        Scanner::for_rules(library, |rule| families.contains(&rule.family()))
+    }
+
+    /// A scanner for the rules that are `wanted`.
+    pub fn for_rules(library: Library, wanted: impl Fn(&Rule) -> bool) -> Scanner {
         let mut keywords = Words::default();
         let mut alone = Vec::new();
         for (rule, index) in library.rules().iter().zip(0..) {
-            if !families.contains(&rule.family()) {
+            if !wanted(rule) {
                 continue;
             }
             if rule.alone {
@@ -126,9 +133,9 @@ impl Scanner {
         }
         Scanner {
             compiled: library.rules().iter().map(|_| OnceLock::new()).collect(),
-            automaton: automaton(&keywords.words),
+            automaton: automaton(&keywords.words, AhoCorasickKind::DFA),
             called: keywords.called,
-            numbers: NumberRules::of(&library, families),
+            numbers: NumberRules::of(&library, &wanted),
             alone,
             library,
         }
@@ -168,11 +175,16 @@ impl Scanner {
             self.alone.iter().for_each(|rule| windows.add(*rule, 0..text.len(), self.compiled.len()));
         }
         if self.numbers.digits_min != usize::MAX {
-            let mut near = vec![0; self.compiled.len()];
+            let mut near = Vec::new();
             let mut numbers = 0;
             each_number(text.as_bytes(), self.numbers.digits_min, |span, digits| {
+                if near.is_empty() {
+                    near.resize(self.compiled.len(), 0);
+                }
                 numbers += 1;
-                self.numbers.mark_near(text, &span, numbers, &mut near);
+                if self.numbers.asks_for_words(&span, digits) {
+                    self.numbers.mark_near(text, &span, numbers, &mut near);
+                }
                 self.numbers.each(&span, digits, |rule| {
                     if !self.numbers.needs_word[rule as usize] || near[rule as usize] == numbers {
                         self.open(rule, span.clone(), text.len(), &mut windows);
@@ -240,26 +252,27 @@ impl<T> WordsOf<T> {
     }
 }
 
-/// An automaton of words in any case; of none, when there is none of these.
-fn automaton(words: &[String]) -> AhoCorasick {
+/// An automaton of words in any case; of none, when there is none of these. A DFA is fast, and costs as much to build as
+/// megabytes to pass.
+fn automaton(words: &[String], kind: AhoCorasickKind) -> AhoCorasick {
     let automaton = AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .match_kind(MatchKind::Standard)
-        .kind(Some(AhoCorasickKind::DFA))
+        .kind(Some(kind))
         .build(words)
         .or_else(|_| AhoCorasick::new(Vec::<String>::new()));
     automaton.expect("an automaton of nothing can always be built")
 }
 
 impl NumberRules {
-    fn of(library: &Library, families: &[Family]) -> NumberRules {
+    fn of(library: &Library, wanted: impl Fn(&Rule) -> bool) -> NumberRules {
         let mut words = WordsOf::default();
         let mut by_digits = vec![Vec::new(); DIGITS_MAX + 1];
         let mut within = Vec::new();
         let mut digits_min = usize::MAX;
         let mut needs_word = vec![false; library.rules().len()];
         for (rule, index) in library.rules().iter().zip(0_u32..) {
-            let Some([min, max]) = rule.digits.filter(|_| families.contains(&rule.family())) else { continue };
+            let Some([min, max]) = rule.digits.filter(|_| wanted(rule)) else { continue };
             digits_min = digits_min.min(min);
             within.push((index, max));
             by_digits.iter_mut().take(max + 1).skip(min).for_each(|rules: &mut Vec<u32>| rules.push(index));
@@ -268,11 +281,13 @@ impl NumberRules {
                 rule.context.iter().for_each(|word| words.add(word, index));
             }
         }
+        let asks = |rules: &Vec<u32>| rules.iter().any(|rule| needs_word[*rule as usize]);
         NumberRules {
+            words_by_digits: by_digits.iter().map(asks).collect(),
             by_digits,
             within,
             digits_min,
-            words: automaton(&words.words),
+            words: automaton(&words.words, AhoCorasickKind::ContiguousNFA),
             words_of: words.called,
             needs_word,
         }
@@ -286,6 +301,11 @@ impl NumberRules {
         if span.len() > digits || digits > DIGITS_MAX {
             self.within.iter().filter(|(_, max)| digits > *max).for_each(|(rule, _)| call(*rule));
         }
+    }
+
+    /// Whether a number of so many digits calls a rule that needs a word near.
+    fn asks_for_words(&self, span: &Range<usize>, digits: usize) -> bool {
+        self.words_by_digits.get(digits).is_none_or(|asks| *asks) || span.len() > digits
     }
 
     /// Notes `number` for each rule of which a context word stands near.
