@@ -48,6 +48,7 @@ const MAPPED: &[(&str, &str)] = &[
 const ENTITIES: &[(&str, &[&str])] = &[
     ("EMAIL_ADDRESS", &["email_address", "email_address_spelled"]),
     ("IP_ADDRESS", &["ip_address", "ip_address_v6"]),
+    ("DATE_TIME", &["date_time", "date_time_short"]),
     ("CRYPTO", &["crypto", "crypto_bech32", "crypto_ethereum"]),
     ("PHONE_NUMBER", &["phone_number", "ph_mobile_number", "tr_phone_number"]),
 ];
@@ -74,13 +75,16 @@ struct Reported {
     bytes: (usize, usize),
 }
 
-/// The findings of each text, as the report has them.
-fn findings(texts: impl Iterator<Item = (Value, Value)>, settings: Settings) -> Vec<Vec<Reported>> {
+/// The findings of each text, as the report has them; with the default settings when none are given.
+fn findings(texts: impl Iterator<Item = (Value, Value)>, settings: Option<Settings>) -> Vec<Vec<Reported>> {
     let records: Vec<Value> = texts
         .enumerate()
         .map(|(index, (prompt, response))| json!({"id": index.to_string(), "prompt": prompt, "response": response}))
         .collect();
-    let verdicts = data::audit_with(&records, settings);
+    let verdicts = match settings {
+        Some(settings) => data::audit_with(&records, settings),
+        None => data::audit(&records),
+    };
     let reported = |verdict: &Value| {
         let findings = verdict["findings"].as_array().cloned().unwrap_or_default();
         let findings = findings.iter().filter(|finding| finding["field"] == "/response");
@@ -109,7 +113,7 @@ fn everything() -> Settings {
 
 fn spans(set: &str, items: &[Value]) {
     let items: Vec<&Value> = items.iter().filter(|item| item["meta"]["lang"] == "en").collect();
-    let found = findings(items.iter().map(|item| (Value::Null, item["text"].clone())), everything());
+    let found = findings(items.iter().map(|item| (Value::Null, item["text"].clone())), Some(everything()));
     let mut by_type: BTreeMap<&str, Counts> = BTreeMap::new();
     for (item, found) in items.iter().zip(&found) {
         let text = item["text"].as_str().unwrap_or_default();
@@ -196,7 +200,7 @@ impl std::fmt::Display for Counts {
 }
 
 fn records(items: &[Value]) {
-    let found = findings(items.iter().map(|item| (Value::Null, item["text"].clone())), everything());
+    let found = findings(items.iter().map(|item| (Value::Null, item["text"].clone())), Some(everything()));
     let mut by_type: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
     for (item, found) in items.iter().zip(&found) {
         let Some(entity) = item["meta"]["entity"].as_str() else { continue };
@@ -235,8 +239,7 @@ fn may_be(finding: &Reported, rule: &str) -> bool {
 }
 
 fn false_alarms(items: &[Value]) {
-    let found =
-        findings(items.iter().map(|item| (item["prompt"].clone(), item["response"].clone())), Settings::default());
+    let found = findings(items.iter().map(|item| (item["prompt"].clone(), item["response"].clone())), None);
     let mut by_rule: BTreeMap<&str, u32> = BTreeMap::new();
     let mut shown = 0;
     for (item, finding) in

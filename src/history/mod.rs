@@ -534,7 +534,7 @@ mod tests {
         let signals = again.into_signals(Vec::new(), &|_| String::new());
         assert_eq!(signals[0].detail, "an attack that the model refused is tried again");
         // Alone it does not flag.
-        assert!(log_odds::posterior(0.01, [signals[0].evidence()]) < 0.2);
+        assert!(crate::stats::log_odds::posterior(0.01, [signals[0].evidence()]) < 0.2);
         let other = Row { session: Some(8), ..said(5.0, false) };
         assert_eq!(fired(&history.observe(&other), turns::SIGNAL), None);
     }

@@ -87,7 +87,8 @@ impl Auditor {
         for name in &settings.only {
             check_engine_name(name, &names)?;
         }
-        let is_wanted = |rule: &Rule| settings.rules.looks_for(&rule.id);
+        let ignored = &settings.engines.pii.ignore;
+        let is_wanted = |rule: &Rule| settings.rules.looks_for(&rule.id) && !ignored.contains(&rule.id);
         let scanner = Arc::new(Scanner::of_rules(library(&settings)?, is_wanted));
         Ok(Auditor {
             reader: RecordReader::new(settings.map.clone()),

@@ -37,8 +37,7 @@ number_checks![
 ];
 
 /// Checks that need more than the number.
-pub const CHECKS_IN_TEXT: &[(&str, Check)] =
-    &[("us_ssn", us_ssn), ("us_npi_or_named", us_npi_or_named), ("us_dea_or_named", us_dea_or_named)];
+pub const CHECKS_IN_TEXT: &[(&str, Check)] = &[("us_ssn", us_ssn), ("us_npi_or_named", us_npi_or_named)];
 
 /// Bytes in front of a number in which its own name must stand to count as its label.
 const LABEL_BYTES: usize = 32;
@@ -111,13 +110,6 @@ fn us_npi_or_named(candidate: &Candidate<'_>) -> Checked {
         return if digits::<10>(&compact(candidate.value())).is_some() { Checked::Holds } else { Checked::Fails };
     }
     holds(candidate, us_npi)
-}
-
-/// The check digit holds, or the text itself calls it one.
-fn us_dea_or_named(candidate: &Candidate<'_>) -> Checked {
-    let number = compact(candidate.value());
-    let has_form = number.get(2..).and_then(digits::<7>).is_some();
-    if is_labelled(candidate, &["dea"]) && has_form { Checked::Holds } else { holds(candidate, us_dea) }
 }
 
 /// (d1 + d3 + d5) + 2 (d2 + d4 + d6) ends in d7; the first letter is a registrant type.
