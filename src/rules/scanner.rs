@@ -52,11 +52,13 @@ pub struct Scan {
 /// All rules of a library, ready to be looked for.
 pub struct Scanner {
     library: Library,
+    families: Vec<Family>,
+    /// Those of all families but injection, which are looked for in every text.
     keywords: Keywords,
-    /// Those of all families but injection, for texts that cannot attack.
-    keywords_of_output: Keywords,
-    /// Those of rules that are looked for only beside others, by family.
-    keywords_beside: Vec<(Family, Keywords)>,
+    /// Those of injection, for texts that can attack.
+    keywords_of_injection: OnceLock<Keywords>,
+    /// Those of rules that are looked for only beside others.
+    keywords_beside: OnceLock<Vec<(Family, Keywords)>>,
     /// The rules that look for numbers.
     number_rules: Vec<u32>,
     /// The fewest digits that any of them looks for.
@@ -94,20 +96,17 @@ impl Scanner {
         let of_families = || library.rules().iter().zip(0..).filter(|(rule, _)| families.contains(&rule.family()));
         let number_rules: Vec<u32> =
             of_families().filter(|(rule, _)| rule.digits.is_some()).map(|(_, index)| index).collect();
-        let at_once = || of_families().filter(|(rule, _)| !rule.beside);
-        let of_output = at_once().filter(|(rule, _)| rule.family() != Family::Injection);
-        let (keywords, keywords_of_output) = (Keywords::of(at_once()), Keywords::of(of_output));
-        let beside = |family| of_families().filter(move |(rule, _)| rule.beside && rule.family() == family);
-        let with_some = Family::ALL.into_iter().filter(|family| beside(*family).next().is_some());
-        let keywords_beside = with_some.map(|family| (family, Keywords::of(beside(family)))).collect();
+        let at_once = of_families().filter(|(rule, _)| !rule.beside && rule.family() != Family::Injection);
+        let keywords = Keywords::of(at_once, AhoCorasickKind::DFA);
         let digits = number_rules.iter().filter_map(|index| library.rule(*index as usize).digits);
         Scanner {
             digits_min: digits.map(|[min, _]| min).min().unwrap_or(usize::MAX),
             compiled: library.rules().iter().map(|_| OnceLock::new()).collect(),
             library,
+            families: families.to_vec(),
             keywords,
-            keywords_of_output,
-            keywords_beside,
+            keywords_of_injection: OnceLock::new(),
+            keywords_beside: OnceLock::new(),
             number_rules,
         }
     }
@@ -119,39 +118,67 @@ impl Scanner {
 
     /// Every hit in `text`.
     pub fn scan(&self, text: &str) -> Scan {
-        self.scan_by(text, &self.keywords, false)
+        self.scan_by(text, true, false)
     }
 
     /// Every hit in `text`, also of rules that are looked for only beside others.
     pub fn scan_thoroughly(&self, text: &str) -> Scan {
-        self.scan_by(text, &self.keywords, true)
+        self.scan_by(text, true, true)
     }
 
     /// Every hit in `text` of a rule of another family than injection: for what no attacker wrote.
     pub fn scan_output(&self, text: &str) -> Scan {
-        self.scan_by(text, &self.keywords_of_output, false)
+        self.scan_by(text, false, false)
     }
 
-    fn scan_by(&self, text: &str, keywords: &Keywords, thoroughly: bool) -> Scan {
+    fn scan_by(&self, text: &str, is_input: bool, thoroughly: bool) -> Scan {
         let mut scan = Scan::default();
         let mut windows = Windows::default();
-        self.keyword_windows(text, keywords, &mut windows);
-        self.number_windows(text, &mut windows);
-        for window in windows.windows {
-            self.run(text, window, &mut scan);
+        self.keyword_windows(text, &self.keywords, &mut windows);
+        if is_input {
+            self.keyword_windows(text, self.keywords_of_injection(), &mut windows);
         }
-        for (family, keywords) in &self.keywords_beside {
-            let is_family = |hit: &Hit| self.library.rule(hit.rule).family() == *family;
-            if thoroughly || scan.hits.iter().any(is_family) {
-                let mut windows = Windows::default();
-                self.keyword_windows(text, keywords, &mut windows);
-                for window in windows.windows {
-                    self.run(text, window, &mut scan);
+        self.number_windows(text, &mut windows);
+        self.run_all(text, windows, &mut scan);
+        if thoroughly || !scan.hits.is_empty() {
+            for (family, keywords) in self.keywords_beside() {
+                let is_family = |hit: &Hit| self.library.rule(hit.rule).family() == *family;
+                if thoroughly || scan.hits.iter().any(is_family) {
+                    let mut windows = Windows::default();
+                    self.keyword_windows(text, keywords, &mut windows);
+                    self.run_all(text, windows, &mut scan);
                 }
             }
         }
         scan.hits.sort_by(|a, b| (a.span.start, a.span.end, a.rule).cmp(&(b.span.start, b.span.end, b.rule)));
         scan
+    }
+
+    fn run_all(&self, text: &str, windows: Windows, scan: &mut Scan) {
+        for window in windows.windows {
+            self.run(text, window, scan);
+        }
+    }
+
+    /// The rules that are looked for, with their index.
+    fn wanted(&self) -> impl Iterator<Item = (&Rule, u32)> {
+        self.library.rules().iter().zip(0..).filter(|(rule, _)| self.families.contains(&rule.family()))
+    }
+
+    fn keywords_of_injection(&self) -> &Keywords {
+        self.keywords_of_injection.get_or_init(|| {
+            let rules = self.wanted().filter(|(rule, _)| !rule.beside && rule.family() == Family::Injection);
+            // Quicker to make than an automaton of the other kind, and run over a part of the texts only.
+            Keywords::of(rules, AhoCorasickKind::ContiguousNFA)
+        })
+    }
+
+    fn keywords_beside(&self) -> &[(Family, Keywords)] {
+        self.keywords_beside.get_or_init(|| {
+            let of = |family| self.wanted().filter(move |(rule, _)| rule.beside && rule.family() == family);
+            let with_some = Family::ALL.into_iter().filter(|family| of(*family).next().is_some());
+            with_some.map(|family| (family, Keywords::of(of(family), AhoCorasickKind::ContiguousNFA))).collect()
+        })
     }
 
     /// Where which pattern is to run because of keywords; windows of one rule do not overlap and stand in order.
@@ -210,7 +237,7 @@ impl Scanner {
 
 impl Keywords {
     /// The keywords of rules, which come with their index.
-    fn of<'r>(rules: impl Iterator<Item = (&'r Rule, u32)>) -> Keywords {
+    fn of<'r>(rules: impl Iterator<Item = (&'r Rule, u32)>, kind: AhoCorasickKind) -> Keywords {
         let mut keywords: Vec<String> = Vec::new();
         let mut called: Vec<Vec<u32>> = Vec::new();
         let mut index_of = std::collections::BTreeMap::new();
@@ -228,7 +255,7 @@ impl Keywords {
         let automaton = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
+            .kind(Some(kind))
             .build(&keywords)
             .or_else(|_| AhoCorasick::new(Vec::<String>::new()));
         Keywords { automaton: automaton.expect("an automaton of nothing can always be built"), called }
