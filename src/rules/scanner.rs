@@ -150,7 +150,7 @@ impl Scanner {
                 }
             }
         }
-        scan.hits.sort_by(|a, b| (a.span.start, a.span.end, a.rule).cmp(&(b.span.start, b.span.end, b.rule)));
+        scan.hits.sort_by_key(|hit| (hit.span.start, hit.span.end, hit.rule));
         scan
     }
 
