@@ -342,14 +342,21 @@ fn between_escapes(text: &str, mut span: Range<usize>) -> Range<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use proptest::prelude::*;
 
     use super::*;
     use crate::rules::{Library, examples::expand};
 
+    /// One for all tests: making it takes longer than they do.
+    fn scanner() -> Arc<Scanner> {
+        static SCANNER: LazyLock<Arc<Scanner>> = LazyLock::new(|| Arc::new(Scanner::new(Library::built_in())));
+        SCANNER.clone()
+    }
+
     fn redactor(mode: Mode) -> Redactor {
-        let scanner = Arc::new(Scanner::new(Library::built_in()));
-        Redactor::new(scanner, Selection::default(), Values::new(mode))
+        Redactor::new(scanner(), Selection::default(), Values::new(mode))
     }
 
     fn redact(log: &str) -> (String, Summary) {
@@ -458,7 +465,7 @@ mod tests {
 
     #[test]
     fn only_what_was_chosen_is_replaced() {
-        let scanner = Arc::new(Scanner::new(Library::built_in()));
+        let scanner = scanner();
         let choose = |only: &str| Selection::new(&[only.to_owned()], &scanner);
         assert!(choose("injection").is_err() && choose("pii/nothing").is_err() && choose("pii/email_address").is_ok());
         let mut redactor = Redactor::new(scanner.clone(), choose("secret").unwrap(), Values::new(Mode::Placeholder));

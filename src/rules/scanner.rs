@@ -65,11 +65,14 @@ pub struct Scan {
 /// All rules of a library, ready to be looked for.
 pub struct Scanner {
     library: Library,
+    /// By rule: whether it is looked for.
+    is_wanted: Vec<bool>,
+    /// Those of all families but injection, which are looked for in every text.
     keywords: Keywords,
-    /// Those of all families but injection, for texts that cannot attack.
-    keywords_of_output: Keywords,
+    /// Those of injection, for texts that can attack.
+    keywords_of_injection: OnceLock<Keywords>,
     /// Those of rules that are looked for only beside others, by family.
-    keywords_beside: Vec<(Family, Keywords)>,
+    keywords_beside: OnceLock<Vec<(Family, Keywords)>>,
     numbers: NumberRules,
     /// The rules of [`Rule::alone`].
     alone: Vec<u32>,
@@ -122,23 +125,18 @@ impl Scanner {
 
     /// A scanner for the rules of `library` that are wanted.
     pub fn of_rules(library: Library, is_wanted: impl Fn(&Rule) -> bool) -> Scanner {
-        let wanted = || library.rules().iter().zip(0..).filter(|(rule, _)| is_wanted(rule));
-        let at_once = || wanted().filter(|(rule, _)| !rule.beside);
-        let of_output = at_once().filter(|(rule, _)| rule.family() != Family::Injection);
-        let (keywords, keywords_of_output) = (Keywords::of(at_once()), Keywords::of(of_output));
-        let beside = |family| wanted().filter(move |(rule, _)| rule.beside && rule.family() == family);
-        let with_some = Family::ALL.into_iter().filter(|family| beside(*family).next().is_some());
-        let keywords_beside = with_some.map(|family| (family, Keywords::of(beside(family)))).collect();
-        let alone = wanted().filter(|(rule, _)| rule.alone).map(|(_, index)| index).collect();
-        let numbers = NumberRules::of(wanted(), library.rules().len());
+        let is_wanted: Vec<bool> = library.rules().iter().map(is_wanted).collect();
+        let wanted = || library.rules().iter().zip(0_u32..).filter(|(_, index)| is_wanted[*index as usize]);
+        let at_once = wanted().filter(|(rule, _)| !rule.beside && rule.family() != Family::Injection);
         Scanner {
+            keywords: Keywords::of(at_once, AhoCorasickKind::DFA),
+            keywords_of_injection: OnceLock::new(),
+            keywords_beside: OnceLock::new(),
+            numbers: NumberRules::of(wanted(), library.rules().len()),
+            alone: wanted().filter(|(rule, _)| rule.alone).map(|(_, index)| index).collect(),
             compiled: library.rules().iter().map(|_| OnceLock::new()).collect(),
+            is_wanted,
             library,
-            keywords,
-            keywords_of_output,
-            keywords_beside,
-            numbers,
-            alone,
         }
     }
 
@@ -149,43 +147,71 @@ impl Scanner {
 
     /// Every hit in `text`.
     pub fn scan(&self, text: &str) -> Scan {
-        self.scan_by(text, &self.keywords, false)
+        self.scan_by(text, true, false)
     }
 
     /// Every hit in `text`, also of rules that are looked for only beside others.
     pub fn scan_thoroughly(&self, text: &str) -> Scan {
-        self.scan_by(text, &self.keywords, true)
+        self.scan_by(text, true, true)
     }
 
     /// Every hit in `text` of a rule of another family than injection: for what no attacker wrote.
     pub fn scan_output(&self, text: &str) -> Scan {
-        self.scan_by(text, &self.keywords_of_output, false)
+        self.scan_by(text, false, false)
     }
 
-    fn scan_by(&self, text: &str, keywords: &Keywords, thoroughly: bool) -> Scan {
+    fn scan_by(&self, text: &str, is_input: bool, thoroughly: bool) -> Scan {
         let mut scan = Scan::default();
         let mut windows = Windows::default();
-        self.keyword_windows(text, keywords, &mut windows);
+        self.keyword_windows(text, &self.keywords, &mut windows);
+        if is_input {
+            self.keyword_windows(text, self.keywords_of_injection(), &mut windows);
+        }
         self.number_windows(text, &mut windows);
         if windows.windows.is_empty() && !thoroughly {
             return scan;
         }
         let mut hits = vec![0; self.compiled.len()];
-        for window in windows.windows {
-            self.run(text, window, &mut hits, &mut scan);
-        }
-        for (family, keywords) in &self.keywords_beside {
-            let is_family = |hit: &Hit| self.library.rule(hit.rule).family() == *family;
-            if thoroughly || scan.hits.iter().any(is_family) {
-                let mut windows = Windows::default();
-                self.keyword_windows(text, keywords, &mut windows);
-                for window in windows.windows {
-                    self.run(text, window, &mut hits, &mut scan);
+        self.run_all(text, windows, &mut hits, &mut scan);
+        if thoroughly || !scan.hits.is_empty() {
+            for (family, keywords) in self.keywords_beside() {
+                let is_family = |hit: &Hit| self.library.rule(hit.rule).family() == *family;
+                if thoroughly || scan.hits.iter().any(is_family) {
+                    let mut windows = Windows::default();
+                    self.keyword_windows(text, keywords, &mut windows);
+                    self.run_all(text, windows, &mut hits, &mut scan);
                 }
             }
         }
-        scan.hits.sort_by(|a, b| (a.span.start, a.span.end, a.rule).cmp(&(b.span.start, b.span.end, b.rule)));
+        scan.hits.sort_by_key(|hit| (hit.span.start, hit.span.end, hit.rule));
         scan
+    }
+
+    fn run_all(&self, text: &str, windows: Windows, hits: &mut [usize], scan: &mut Scan) {
+        for window in windows.windows {
+            self.run(text, window, hits, scan);
+        }
+    }
+
+    /// The rules that are looked for, with their index.
+    fn wanted(&self) -> impl Iterator<Item = (&Rule, u32)> {
+        self.library.rules().iter().zip(0..).filter(|(_, index)| self.is_wanted[*index as usize])
+    }
+
+    fn keywords_of_injection(&self) -> &Keywords {
+        self.keywords_of_injection.get_or_init(|| {
+            let rules = self.wanted().filter(|(rule, _)| !rule.beside && rule.family() == Family::Injection);
+            // Quicker to make than an automaton of the other kind, and run over a part of the texts only.
+            Keywords::of(rules, AhoCorasickKind::ContiguousNFA)
+        })
+    }
+
+    fn keywords_beside(&self) -> &[(Family, Keywords)] {
+        self.keywords_beside.get_or_init(|| {
+            let of = |family| self.wanted().filter(move |(rule, _)| rule.beside && rule.family() == family);
+            let with_some = Family::ALL.into_iter().filter(|family| of(*family).next().is_some());
+            with_some.map(|family| (family, Keywords::of(of(family), AhoCorasickKind::ContiguousNFA))).collect()
+        })
     }
 
     /// Where which pattern is to run because of keywords; windows of one rule do not overlap and stand in order.
@@ -258,14 +284,14 @@ impl Scanner {
 
 impl Keywords {
     /// The keywords of rules, which come with their index.
-    fn of<'r>(rules: impl Iterator<Item = (&'r Rule, u32)>) -> Keywords {
+    fn of<'r>(rules: impl Iterator<Item = (&'r Rule, u32)>, kind: AhoCorasickKind) -> Keywords {
         let mut words = Words::default();
         for (rule, index) in rules {
             for keyword in &rule.keywords {
                 words.add(keyword, (index, rule.needs_context && rule.context.contains(keyword)));
             }
         }
-        Keywords { automaton: automaton(&words.words, AhoCorasickKind::DFA), called: words.called }
+        Keywords { automaton: automaton(&words.words, kind), called: words.called }
     }
 }
 
