@@ -157,7 +157,7 @@ impl Scanner {
         for window in windows {
             self.run(text, window, &mut hits, &mut scan);
         }
-        scan.hits.sort_by(|a, b| (a.span.start, a.span.end, a.rule).cmp(&(b.span.start, b.span.end, b.rule)));
+        scan.hits.sort_by_key(|hit| (hit.span.start, hit.span.end, hit.rule));
         scan
     }
 
