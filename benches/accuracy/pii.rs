@@ -252,9 +252,9 @@ fn false_alarms(items: &[Value]) {
         *by_rule.entry(&finding.rule).or_default() += 1;
         shown += 1;
         let response = item["response"].as_str().unwrap_or_default();
-        let around = response.floor_char_boundary(finding.bytes.0.saturating_sub(50))
-            ..response.ceil_char_boundary((finding.bytes.1 + 30).min(response.len()));
-        println!("  {} [{}] {:?}", finding.rule, finding.detail, &response[around]);
+        let around = finding.bytes.0.saturating_sub(50)..(finding.bytes.1 + 30).min(response.len());
+        let around = String::from_utf8_lossy(&response.as_bytes()[around]);
+        println!("  {} [{}] {around:?}", finding.rule, finding.detail);
     }
     println!(
         "arena_hard_answers: {} answers, {shown} findings above info that are no examples: {by_rule:?}\n",

@@ -44,9 +44,7 @@ const LABEL_BYTES: usize = 32;
 
 /// Whether one of `names` stands directly in front, with nothing but punctuation and small words between.
 fn is_labelled(candidate: &Candidate<'_>, names: &[&str]) -> bool {
-    let before = candidate.before();
-    let start = before.floor_char_boundary(before.len().saturating_sub(LABEL_BYTES));
-    let before = before[start..].to_ascii_lowercase();
+    let before = candidate.just_before(LABEL_BYTES).to_ascii_lowercase();
     names.iter().any(|name| {
         before.rfind(name).is_some_and(|at| {
             let between = &before[at + name.len()..];

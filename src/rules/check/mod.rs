@@ -48,6 +48,16 @@ impl<'t> Candidate<'t> {
         self.text.get(..self.start).unwrap_or_default()
     }
 
+    /// The last bytes of what stands before it: as many as these, up to three more for a character that they cut.
+    pub fn just_before(&self, bytes: usize) -> &'t str {
+        let before = self.before();
+        let mut start = before.len().saturating_sub(bytes);
+        while !before.is_char_boundary(start) {
+            start -= 1;
+        }
+        &before[start..]
+    }
+
     /// What stands behind it.
     pub fn after(&self) -> &'t str {
         self.text.get(self.end..).unwrap_or_default()

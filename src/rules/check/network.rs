@@ -8,7 +8,7 @@
 //!
 //! **Limits**: there is no list of all top-level domains here; a made-up ending of three letters passes.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{Candidate, Check, Checked};
 
@@ -295,19 +295,19 @@ fn ip_v4(candidate: &Candidate<'_>) -> Checked {
         || candidate.after().trim_start_matches('.').starts_with(|c: char| c.is_ascii_digit())
         || candidate.after().starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
     // Sections are counted from 1 and stay small: 1.2.3.4, 10.1.2.3 behind words for them.
-    if is_part || is_version(before) {
+    if is_part || is_version(candidate.just_before(VERSION_WORD_BYTES)) {
         return Checked::Fails;
     }
     is_local(IpAddr::V4(address)).map_or(Checked::Holds, Checked::Example)
 }
 
+/// Bytes in front of a number in which the word for a version stands.
+const VERSION_WORD_BYTES: usize = 24;
+
 fn is_version(before: &str) -> bool {
     const WORDS: &[&str] =
         &["version", "versions", "ver", "v", "release", "section", "chapter", "clause", "firmware", "build"];
-    let start = before.floor_char_boundary(before.len().saturating_sub(24));
-    let last = before[start..]
-        .trim_end_matches([' ', ':', '=', '"', '\'', '.', '('])
-        .rsplit(|c: char| !c.is_ascii_alphabetic());
+    let last = before.trim_end_matches([' ', ':', '=', '"', '\'', '.', '(']).rsplit(|c: char| !c.is_ascii_alphabetic());
     last.into_iter().next().is_some_and(|word| WORDS.contains(&word.to_ascii_lowercase().as_str()))
 }
 
