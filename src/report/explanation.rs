@@ -81,7 +81,13 @@ fn clauses(fired: &[&Signal]) -> String {
 fn clause(signal: &Signal) -> String {
     let detail = if signal.detail.is_empty() { signal.id } else { &signal.detail };
     let (detail, ratio, score) = (clip(detail, CLAUSE_CHARS_MAX), signal.likelihood_ratio, signal.score);
-    format!("{detail} (LR {ratio}, score {score:.2})")
+    format!("{detail} (LR {}, score {score:.2})", brief(ratio))
+}
+
+/// A ratio in at most three digits, and more only where it has more before the point.
+fn brief(ratio: f64) -> String {
+    let rounded = if ratio >= 100.0 { ratio.round() } else { (ratio * 100.0).round() / 100.0 };
+    rounded.to_string()
 }
 
 fn not_assessed(verdict: &Verdict) -> String {

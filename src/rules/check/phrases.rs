@@ -68,8 +68,20 @@ const SUBJECTS: &[&str] =
     &["i", "we", "they", "he", "she", "it", "who", "people", "users", "i'll", "we'll", "never", "not", "don't"];
 
 /// What a user may well want repeated or changed.
-const OF_THE_TALK: &[&str] =
-    &[" response", " answer", " reply", " question", " code", " article", " poem", " story", " email", " essay"];
+const OF_THE_TALK: &[&str] = &[
+    "injection",
+    "engineering",
+    " response",
+    " answer",
+    " reply",
+    " question",
+    " code",
+    " article",
+    " poem",
+    " story",
+    " email",
+    " essay",
+];
 
 /// Before `you`, these make it a request.
 const ASKING: &[&str] = &["can", "could", "will", "would", "must", "should", "shall", "that"];
