@@ -83,6 +83,7 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
             ("history/latency.rs", "history.latency"),
             ("history/shift.rs", "history.shift"),
             ("history/consistency.rs", "history.consistency"),
+            ("history/turns.rs", "history.turns"),
             ("history/adaptive.rs", "history.adaptive"),
         ],
     ),
@@ -348,10 +349,12 @@ fn the_rules_page_is_what_is_looked_for() {
 #[test]
 fn every_check_has_a_rule() {
     let library = Library::built_in();
-    for (name, _) in check::all() {
-        let is_named = library.rules().iter().any(|rule| rule.check.as_deref() == Some(name));
-        assert!(is_named, "no rule names the check `{name}`");
-    }
+    /// Called by other checks, and bound to golden numbers by their names.
+    const PARTS: [&str; 2] = ["us_npi", "in_vehicle"];
+    let is_rules = |name: &str| library.rules().iter().any(|rule| rule.check.as_deref() == Some(name));
+    let is_named = |name: &str| is_rules(name) || PARTS.contains(&name);
+    let idle: Vec<&str> = check::all().map(|(name, _)| name).filter(|name| !is_named(name)).collect();
+    assert!(idle.is_empty(), "no rule names these checks: {idle:?}");
 }
 
 #[test]
@@ -360,7 +363,8 @@ fn every_engine_file_is_on_the_page() {
     for family in ["engines/runtime", "engines/language", "engines/security", "engines/tools", "history"] {
         for entry in fs::read_dir(root().join("src").join(family)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
-            let file = format!("{family}/{name}");
+            let is_folder = !name.ends_with(".rs");
+            let file = if is_folder { format!("{family}/{name}/mod.rs") } else { format!("{family}/{name}") };
             // The order in which a row is asked, and words for reasons, are no algorithms.
             let order_and_words = ["history/tool_calls.rs", "history/llm_calls.rs", "history/reason.rs"];
             let is_engine = name != "mod.rs" && !order_and_words.contains(&file.as_str());

@@ -24,13 +24,8 @@ use super::analyse::{Call, UNKNOWN_STREAM, counted_tokens};
 /// Signals that most records have room for.
 const SIGNALS_USUAL: usize = 16;
 
-/// Why a question has no answer, when no signal bears on it, in the order of [`Question::ALL`].
-const ABSENCES: [&str; 4] = [
-    "no signal applies to this record",
-    "no engine for attacks in this version",
-    "no engine for leaks in this version",
-    "no signal applies to this record",
-];
+/// Why a question has no answer, when no signal bears on it.
+const ABSENCE: &str = "no signal applies to this record";
 
 /// A call with its verdict and all that led to it.
 pub struct Opinion<'a> {
@@ -74,7 +69,7 @@ impl<'a> Opinion<'a> {
         let others = observation.into_signals(tier0, &|index| field_name(&call.record, index));
         signals.extend(others.into_iter().filter(|signal| settings.runs(signal.id)));
 
-        let verdict = judge(&signals, &policies, &ABSENCES);
+        let verdict = judge(&signals, &policies, &[ABSENCE; 4]);
         let values = assessments.iter().filter_map(|(name, said)| Some((*name, said.value?)));
         let health = health::score(values, &settings.engines.health);
         Opinion {

@@ -194,7 +194,8 @@ fn the_texts_of_the_demo_have_no_views() {
         }
     }
     let mut texts = Vec::new();
-    for line in fixture("demo.jsonl").lines() {
+    // One record is planted to have one.
+    for line in fixture("demo.jsonl").lines().filter(|line| !line.contains("planted:attack-encoded")) {
         each_string(&serde_json::from_str(line).unwrap(), &mut texts);
     }
     assert!(texts.len() > 3_000, "{}", texts.len());
