@@ -162,7 +162,7 @@ impl Scanner {
 
     fn scan_by(&self, text: &str, is_input: bool, thoroughly: bool) -> Scan {
         let mut scan = Scan::default();
-        let mut windows = Windows::default();
+        let mut windows = Windows::of(self.compiled.len());
         self.keyword_windows(text, &self.keywords, &mut windows);
         if is_input {
             self.keyword_windows(text, self.keywords_of_injection(), &mut windows);
@@ -171,13 +171,13 @@ impl Scanner {
         if windows.windows.is_empty() && !thoroughly {
             return scan;
         }
-        let mut hits = vec![0; self.compiled.len()];
+        let mut hits = ByRule::of(self.compiled.len());
         self.run_all(text, windows, &mut hits, &mut scan);
         if thoroughly || !scan.hits.is_empty() {
             for (family, keywords) in self.keywords_beside() {
                 let is_family = |hit: &Hit| self.library.rule(hit.rule).family() == *family;
                 if thoroughly || scan.hits.iter().any(is_family) {
-                    let mut windows = Windows::default();
+                    let mut windows = Windows::of(self.compiled.len());
                     self.keyword_windows(text, keywords, &mut windows);
                     self.run_all(text, windows, &mut hits, &mut scan);
                 }
@@ -187,7 +187,7 @@ impl Scanner {
         scan
     }
 
-    fn run_all(&self, text: &str, windows: Windows, hits: &mut [usize], scan: &mut Scan) {
+    fn run_all(&self, text: &str, windows: Windows, hits: &mut ByRule, scan: &mut Scan) {
         for window in windows.windows {
             self.run(text, window, hits, scan);
         }
@@ -228,23 +228,20 @@ impl Scanner {
     /// The same because of numbers, and because the text may be nothing but a value.
     fn number_windows(&self, text: &str, windows: &mut Windows) {
         if may_stand_alone(text) {
-            self.alone.iter().for_each(|rule| windows.add(*rule, 0..text.len(), self.compiled.len()));
+            self.alone.iter().for_each(|rule| windows.add(*rule, 0..text.len()));
         }
         if self.numbers.digits_min == usize::MAX {
             return;
         }
-        let mut near = Vec::new();
+        let mut near = ByRule::of(self.compiled.len());
         let mut numbers = 0;
         each_number(text.as_bytes(), self.numbers.digits_min, |span, digits| {
-            if near.is_empty() {
-                near.resize(self.compiled.len(), 0);
-            }
             numbers += 1;
             if self.numbers.asks_for_words(&span, digits) {
                 self.numbers.mark_near(text, &span, numbers, &mut near);
             }
             self.numbers.each(&span, digits, |rule| {
-                if !self.numbers.needs_word[rule as usize] || near[rule as usize] == numbers {
+                if !self.numbers.needs_word[rule as usize] || near.get(rule) == numbers {
                     self.open(rule, span.clone(), text.len(), windows);
                 }
             });
@@ -254,10 +251,10 @@ impl Scanner {
     fn open(&self, rule: u32, around: Range<usize>, length: usize, windows: &mut Windows) {
         let [before, after] = self.library.rule(rule as usize).window_bytes();
         let bytes = around.start.saturating_sub(before)..(around.end + after).min(length);
-        windows.add(rule, bytes, self.compiled.len());
+        windows.add(rule, bytes);
     }
 
-    fn run(&self, text: &str, window: Window, hits: &mut [usize], scan: &mut Scan) {
+    fn run(&self, text: &str, window: Window, hits: &mut ByRule, scan: &mut Scan) {
         let rule = self.library.rule(window.rule as usize);
         let compiled = self.compiled[window.rule as usize].get_or_init(|| Compiled::of(rule));
         let Some(compiled) = compiled else { return };
@@ -265,14 +262,14 @@ impl Scanner {
         let mut at = window.bytes.start;
         while at < window.bytes.end {
             let Some((whole, value)) = compiled.find_at(bytes, at) else { return };
-            if hits[window.rule as usize] == HITS_PER_RULE_MAX {
+            if hits.get(window.rule) as usize == HITS_PER_RULE_MAX {
                 scan.is_capped = true;
                 return;
             }
             // What follows the value may be what the next match begins with.
             at = value.end.max(whole.start + 1);
             if let Some(hit) = judge(rule, compiled, text, value, window.rule as usize) {
-                hits[window.rule as usize] += 1;
+                *hits.at(window.rule) += 1;
                 scan.hits.push(hit);
             } else if rule.digits.is_some() && whole.len() <= RETRY_BYTES_MAX {
                 // The number may begin behind one that stands in front of it.
@@ -380,14 +377,14 @@ impl NumberRules {
     }
 
     /// Notes `number` for each rule of which a context word stands near.
-    fn mark_near(&self, text: &str, span: &Range<usize>, number: u32, near: &mut [u32]) {
+    fn mark_near(&self, text: &str, span: &Range<usize>, number: u32, near: &mut ByRule) {
         let start = span.start.saturating_sub(CONTEXT_BEFORE_BYTES + NUMBER_MARGIN_BYTES);
         let end = (span.end + CONTEXT_AFTER_BYTES + NUMBER_MARGIN_BYTES).min(text.len());
         for part in [start..span.start, span.end..end] {
             let bytes = &text.as_bytes()[part];
             for found in self.words.find_overlapping_iter(bytes) {
                 if is_whole_word(bytes, &found.range()) {
-                    self.words_of[found.pattern().as_usize()].iter().for_each(|rule| near[*rule as usize] = number);
+                    self.words_of[found.pattern().as_usize()].iter().for_each(|rule| *near.at(*rule) = number);
                 }
             }
         }
@@ -408,19 +405,19 @@ fn may_stand_alone(text: &str) -> bool {
 }
 
 /// The windows opened so far, and for each rule the last of its own.
-#[derive(Default)]
 struct Windows {
     windows: Vec<Window>,
-    /// By rule; 1 + index into `windows`.
-    last: Vec<u32>,
+    /// 1 + index into `windows`.
+    last: ByRule,
 }
 
 impl Windows {
-    fn add(&mut self, rule: u32, bytes: Range<usize>, rules: usize) {
-        if self.last.is_empty() {
-            self.last = vec![0; rules];
-        }
-        let last = &mut self.last[rule as usize];
+    fn of(rules: usize) -> Windows {
+        Windows { windows: Vec::new(), last: ByRule::of(rules) }
+    }
+
+    fn add(&mut self, rule: u32, bytes: Range<usize>) {
+        let last = self.last.at(rule);
         if let Some(window) = (*last as usize).checked_sub(1).map(|index| &mut self.windows[index])
             && bytes.start <= window.bytes.end
         {
@@ -429,6 +426,48 @@ impl Windows {
         }
         self.windows.push(Window { rule, bytes });
         *last = self.windows.len() as u32;
+    }
+}
+
+/// A number for each rule, 0 at first. Most texts call a few rules, and a cleared place for each of a thousand would cost
+/// more than the text.
+struct ByRule {
+    few: Vec<(u32, u32)>,
+    /// By rule; empty while there are few.
+    all: Vec<u32>,
+    rules: usize,
+}
+
+impl ByRule {
+    const FEW_MAX: usize = 16;
+
+    fn of(rules: usize) -> ByRule {
+        ByRule { few: Vec::new(), all: Vec::new(), rules }
+    }
+
+    fn get(&self, rule: u32) -> u32 {
+        if !self.all.is_empty() {
+            return self.all[rule as usize];
+        }
+        self.few.iter().find(|(known, _)| *known == rule).map_or(0, |(_, number)| *number)
+    }
+
+    fn at(&mut self, rule: u32) -> &mut u32 {
+        if self.all.is_empty() {
+            let known = self.few.iter().position(|(known, _)| *known == rule);
+            if known.is_some() || self.few.len() < ByRule::FEW_MAX {
+                let place = known.unwrap_or(self.few.len());
+                if known.is_none() {
+                    self.few.push((rule, 0));
+                }
+                return &mut self.few[place].1;
+            }
+            self.all = vec![0; self.rules];
+            for (known, number) in &self.few {
+                self.all[*known as usize] = *number;
+            }
+        }
+        &mut self.all[rule as usize]
     }
 }
 

@@ -45,6 +45,8 @@ pub const GRAM_WORDS: usize = 4;
 pub const GRAM_WORDS_MIN: usize = 100;
 /// The share of repeated phrases from which the signal fires.
 pub const GRAM_SHARE_FIRES: f64 = 0.6;
+/// Words of code are not counted among the phrases, and the vocabulary is that of the whole text.
+const DIVERSITY_MARGIN: f64 = 0.1;
 /// Words that are looked at, from the end.
 pub const WORDS_MAX: usize = 200_000;
 /// Words, or characters, from the end in which a loop is looked for.
@@ -68,13 +70,18 @@ pub struct Repetition {
 }
 
 impl Repetition {
-    /// What repeats in `text`.
-    pub fn of(text: &str) -> Repetition {
+    /// What repeats in `text`. Phrases are not counted where `diversity`, the share of its words that are different ones,
+    /// rules out that they are mostly the same: each new word begins a new phrase.
+    pub fn of(text: &str, diversity: f64) -> Repetition {
+        let (same_lines, line_share) = same_lines(text);
+        let loops = loops(text);
+        if diversity > 1.0 - GRAM_SHARE_FIRES + DIVERSITY_MARGIN {
+            return Repetition { loops, same_lines, line_share, gram_share: 0.0 };
+        }
         let code = code::code_ranges(text);
         let mut prose: Vec<u64> = code::outside(text, &code).into_iter().flat_map(words).collect();
-        let (same_lines, line_share) = same_lines(text);
         prose.drain(..prose.len().saturating_sub(WORDS_MAX));
-        Repetition { loops: loops(text), same_lines, line_share, gram_share: gram_share(&prose) }
+        Repetition { loops, same_lines, line_share, gram_share: gram_share(&prose) }
     }
 
     /// The strongest of it.
@@ -240,7 +247,9 @@ impl Engine for RepetitionEngine {
         let Some(response) = view.record.response.as_deref() else {
             return Some(Assessment::not_assessed(NO_RESPONSE));
         };
-        let repetition = Repetition::of(response);
+        let vocabulary = &view.response.vocabulary;
+        let diversity = vocabulary.distinct() as f64 / vocabulary.total().max(1) as f64;
+        let repetition = Repetition::of(response, diversity);
         let reason = repetition.reason().filter(|_| !is_asked_for(view.prompt_text));
         let ratio = RatioSource::default_or_config(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
         let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::Zero, ratio);
@@ -270,7 +279,7 @@ mod tests {
     use super::*;
 
     fn fires(text: &str) -> bool {
-        Repetition::of(text).reason().is_some()
+        Repetition::of(text, 0.0).reason().is_some()
     }
 
     #[test]
@@ -306,14 +315,14 @@ mod tests {
     #[test]
     fn hostile_texts_take_linear_time() {
         for text in ["a".repeat(2_000_000), "a b ".repeat(500_000), "ab".repeat(999_999) + "c"] {
-            let _ = Repetition::of(&text).value();
+            let _ = Repetition::of(&text, 0.0).value();
         }
     }
 
     proptest! {
         #[test]
         fn the_value_is_a_share(text in "[ab \n.]{0,400}") {
-            prop_assert!((0.0..=1.0).contains(&Repetition::of(&text).value()));
+            prop_assert!((0.0..=1.0).contains(&Repetition::of(&text, 0.0).value()));
         }
 
         #[test]

@@ -194,8 +194,9 @@ fn the_texts_of_the_demo_have_no_views() {
         }
     }
     let mut texts = Vec::new();
-    // One record is planted to have one.
-    for line in fixture("demo.jsonl").lines().filter(|line| !line.contains("planted:attack-encoded")) {
+    // Two records are planted to have one: an encoded order, and data in the address of an image.
+    let is_planted = |line: &&str| line.contains("planted:attack-encoded") || line.contains("planted:leak-exfil");
+    for line in fixture("demo.jsonl").lines().filter(|line| !is_planted(line)) {
         each_string(&serde_json::from_str(line).unwrap(), &mut texts);
     }
     assert!(texts.len() > 3_000, "{}", texts.len());

@@ -49,17 +49,20 @@ pub fn likelihood_ratio(points: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::judge::Policy;
+
+    /// The default policy of `attacked`, which stands in a layer below.
+    const PRIOR: f64 = 0.01;
+    const FLAG_FROM: f64 = 0.2;
+    const BLOCK_FROM: f64 = 0.5;
 
     #[test]
     fn the_cuts_flag_and_block() {
-        let policy = Policy::default();
         let posterior = |points: f64| {
-            let odds = policy.prior / (1.0 - policy.prior) * likelihood_ratio(points);
+            let odds = PRIOR / (1.0 - PRIOR) * likelihood_ratio(points);
             odds / (1.0 + odds)
         };
-        assert!(posterior(FLAG_POINTS) >= policy.flag_from && posterior(FLAG_POINTS - 0.3) < policy.flag_from);
-        assert!(posterior(BLOCK_POINTS) >= policy.block_from && posterior(BLOCK_POINTS - 0.3) < policy.block_from);
+        assert!(posterior(FLAG_POINTS) >= FLAG_FROM && posterior(FLAG_POINTS - 0.3) < FLAG_FROM);
+        assert!(posterior(BLOCK_POINTS) >= BLOCK_FROM && posterior(BLOCK_POINTS - 0.3) < BLOCK_FROM);
         assert_eq!(likelihood_ratio(-1.0), 1.0);
         assert_eq!(likelihood_ratio(f64::INFINITY), likelihood_ratio(16.0));
     }
