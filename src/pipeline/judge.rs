@@ -214,9 +214,6 @@ fn hide_names(record: &mut VerdictRecord, names: Names<'_>) {
     [model, tool, session_id, label].into_iter().flatten().for_each(|name| names.hide(name));
     signals.iter_mut().for_each(|signal| names.hide(&mut signal.detail));
     for finding in findings {
-        // Each name by itself first: what stands beside a slash is another thing to some rules.
-        let tokens: Vec<_> = finding.field.split('/').map(|token| names.shown(token)).collect();
-        finding.field = tokens.join("/");
         names.hide(&mut finding.field);
     }
     for (_, detail) in engines.0.iter_mut().flat_map(|(_, engine)| &mut engine.details.0) {

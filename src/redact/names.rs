@@ -7,7 +7,7 @@
 //! **Limits**: a weaker hit (a first name, seven digits) stays. [`NAME_BYTES_MAX`] bytes of a name are searched; what is
 //! behind is not shown.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use crate::{rules::Scanner, text::excerpt::REDACTED};
 
@@ -43,11 +43,19 @@ impl<'s> Names<'s> {
         let Some(scanner) = self.scanner.filter(|_| !name.is_empty()) else { return Cow::Borrowed(name) };
         let searched = &name[..name.floor_char_boundary(NAME_BYTES_MAX)];
         let rule = |index| scanner.library().rule(index);
-        let hits = scanner.scan(searched).hits.into_iter();
-        let mut spans: Vec<_> = hits
-            .filter(|hit| is_private(rule(hit.rule).family()) && (hit.is_proven || hit.likelihood_ratio >= RATIO_MIN))
-            .map(|hit| hit.span)
-            .collect();
+        let private = |text: &str| -> Vec<Range<usize>> {
+            let hits = scanner.scan(text).hits.into_iter().filter(|hit| is_private(rule(hit.rule).family()));
+            hits.filter(|hit| hit.is_proven || hit.likelihood_ratio >= RATIO_MIN).map(|hit| hit.span).collect()
+        };
+        let mut spans = private(searched);
+        if searched.contains('/') {
+            // Names are joined by slashes, and what stands beside a slash is part of a path to some rules.
+            let mut start = 0;
+            for part in searched.split('/') {
+                spans.extend(private(part).into_iter().map(|span| start + span.start..start + span.end));
+                start += part.len() + 1;
+            }
+        }
         if let Some(kept) = searched.strip_suffix(CUT) {
             let word = kept.rfind(char::is_whitespace).map_or(0, |at| at + 1);
             // A name of one word is cut short, not away.

@@ -399,7 +399,7 @@ fn opaque_text(value: &str) -> Option<String> {
     if value.len() < OPAQUE_CHARS_MIN || !value.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/-_ ".contains(&b)) {
         return None;
     }
-    let is_hex = value.len() % 2 == 0 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_hex = value.len().is_multiple_of(2) && value.bytes().all(|byte| byte.is_ascii_hexdigit());
     let url_safe = value.replace('+', "-").replace(['/', ' '], "_");
     let decoded = if is_hex {
         data_encoding::HEXLOWER_PERMISSIVE.decode(value.as_bytes()).ok()?

@@ -222,7 +222,7 @@ pub fn basic_credentials(candidate: &Candidate<'_>) -> Checked {
     let bytes = BASE64_MIME_PERMISSIVE.decode(value.as_bytes()).or_else(|_| BASE64_NOPAD.decode(value.as_bytes()));
     let text = bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
     match text.split_once(':') {
-        Some((_, password)) if password.is_empty() => Checked::Fails,
+        Some((_, "")) => Checked::Fails,
         Some((user, _)) if user.chars().any(char::is_control) => Checked::Fails,
         Some((user, password)) if is_documented(user, password) => Checked::Example("published example"),
         Some((_, password)) => verdict(password, Checked::Holds),
