@@ -19,7 +19,15 @@ mod judge;
 mod registry;
 mod sinks;
 
-use std::{collections::HashMap, mem, ops::ControlFlow, sync::Arc};
+use std::{
+    collections::HashMap,
+    mem,
+    ops::ControlFlow,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use anyhow::{Context as _, Result};
 use rayon::prelude::*;
@@ -34,7 +42,7 @@ use crate::{
     input::{Batch, Reader},
     record::reader::RecordReader,
     redact::Names,
-    report::{Partial, Report, VerdictRecord, format::Renderer, summary, verdict_record::Identity},
+    report::{Badness, Partial, Report, VerdictRecord, format::Renderer, summary, verdict_record::Identity},
     rules::{Library, Rule, Scanner, Suppressions},
 };
 
@@ -160,13 +168,16 @@ impl Auditor {
             sink.head()?;
         }
         let mut whole = Partial::default();
+        // Spares the parts what the whole would drop; when they see it move does not change what is kept.
+        let worst_floor = AtomicU64::new(Badness::default().to_bits());
         self.drive(
             input,
             filter,
             &mut history,
-            |batch| self.render(batch, &renderers),
+            |batch| self.render(batch, &renderers, Badness::from_bits(worst_floor.load(Ordering::Relaxed))),
             |(partial, chunks), at| {
                 whole.merge(partial);
+                worst_floor.store(whole.worst_floor().to_bits(), Ordering::Relaxed);
                 for (sink, chunk) in sinks.iter_mut().zip(&chunks) {
                     sink.chunk(chunk)?;
                 }
@@ -233,8 +244,8 @@ impl Auditor {
     }
 
     /// Stage 4 for one batch: what it adds to the report, and to each sink.
-    fn render(&self, batch: Vec<Observed<'_>>, renderers: &[Renderer<'_>]) -> (Partial, Vec<Vec<u8>>) {
-        let mut partial = Partial::default();
+    fn render(&self, batch: Vec<Observed<'_>>, renderers: &[Renderer<'_>], floor: Badness) -> (Partial, Vec<Vec<u8>>) {
+        let mut partial = Partial::above(floor);
         let mut chunks = vec![Vec::new(); renderers.len()];
         for mut observed in batch {
             if observed.0.is_further {
@@ -423,7 +434,7 @@ mod tests {
         let auditor = Auditor::new(Settings::default()).unwrap();
         let (mut input, mut history) = (reader(), auditor.history());
         let (mut whole, mut parts) = (Partial::default(), 0);
-        let part = |batch: Vec<Observed<'_>>| auditor.render(batch, &[]).0;
+        let part = |batch: Vec<Observed<'_>>| auditor.render(batch, &[], Badness::default()).0;
         let merge = |part, _: &Progress| {
             if lost != Some(parts) {
                 whole.merge(part);

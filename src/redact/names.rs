@@ -44,7 +44,7 @@ impl<'s> Names<'s> {
         let searched = &name[..name.floor_char_boundary(NAME_BYTES_MAX)];
         let rule = |index| scanner.library().rule(index);
         let private = |text: &str| -> Vec<Range<usize>> {
-            let hits = scanner.scan(text).hits.into_iter().filter(|hit| is_private(rule(hit.rule).family()));
+            let hits = scanner.scan_output(text).hits.into_iter().filter(|hit| is_private(rule(hit.rule).family()));
             hits.filter(|hit| hit.is_proven || hit.likelihood_ratio >= RATIO_MIN).map(|hit| hit.span).collect()
         };
         let mut spans = private(searched);

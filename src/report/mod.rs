@@ -33,7 +33,7 @@ pub mod waterfall;
 #[cfg(test)]
 mod samples;
 
-pub use aggregate::{Measures, Partial};
+pub use aggregate::{Badness, Measures, Partial};
 pub use format::{Format, Records, Writer};
 pub use summary::Report;
 pub use verdict_record::{RejectedUnit, VerdictRecord};

@@ -7,12 +7,12 @@
 //!
 //! **Limits**: [`HITS_PER_RULE_MAX`] hits of one rule in one text; what is beyond is counted as capped.
 
-use std::{ops::Range, sync::OnceLock};
+use std::{collections::BTreeMap, ops::Range, sync::OnceLock};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::{Candidate, Check, Checked, Family, Library, Rule, check};
+use crate::text::keywords::Keywords;
 
 /// Hits of one rule in one text.
 pub const HITS_PER_RULE_MAX: usize = 200;
@@ -67,12 +67,12 @@ pub struct Scanner {
     library: Library,
     /// By rule: whether it is looked for.
     is_wanted: Vec<bool>,
-    /// Those of all families but injection, which are looked for in every text.
-    keywords: Keywords,
-    /// Those of injection, for texts that can attack.
-    keywords_of_injection: OnceLock<Keywords>,
+    /// Those that are looked for in every text.
+    in_output: Callers<(u32, bool)>,
+    /// Those that are looked for in texts that can attack: the same, and those of injection.
+    in_input: Callers<(u32, bool)>,
     /// Those of rules that are looked for only beside others, by family.
-    keywords_beside: OnceLock<Vec<(Family, Keywords)>>,
+    beside: OnceLock<Vec<(Family, Callers<(u32, bool)>)>>,
     numbers: NumberRules,
     /// The rules of [`Rule::alone`].
     alone: Vec<u32>,
@@ -88,20 +88,18 @@ struct NumberRules {
     /// The fewest digits that any of them looks for.
     digits_min: usize,
     /// The context words of the rules that are only called near one.
-    words: AhoCorasick,
-    /// For each of them, the rules that ask for it.
-    words_of: Vec<Vec<u32>>,
+    words: Callers<u32>,
     /// By rule: whether it is only called near a context word.
     needs_word: Vec<bool>,
     /// For each count of digits, whether it calls such a rule.
     words_by_digits: Vec<bool>,
 }
 
-/// Keywords, ready to be looked for.
-struct Keywords {
-    automaton: AhoCorasick,
-    /// For each keyword, the rules that it calls, and whether it must be a word by itself.
-    called: Vec<Vec<(u32, bool)>>,
+/// Words, ready to be looked for, each with what it calls.
+struct Callers<T> {
+    words: Keywords,
+    /// For each word, the rules, with whatever is to be known of them.
+    called: Vec<Vec<T>>,
 }
 
 struct Compiled {
@@ -127,11 +125,11 @@ impl Scanner {
     pub fn of_rules(library: Library, is_wanted: impl Fn(&Rule) -> bool) -> Scanner {
         let is_wanted: Vec<bool> = library.rules().iter().map(is_wanted).collect();
         let wanted = || library.rules().iter().zip(0_u32..).filter(|(_, index)| is_wanted[*index as usize]);
-        let at_once = wanted().filter(|(rule, _)| !rule.beside && rule.family() != Family::Injection);
+        let in_output = |(rule, _): &(&Rule, u32)| !rule.beside && rule.family() != Family::Injection;
         Scanner {
-            keywords: Keywords::of(at_once, AhoCorasickKind::DFA),
-            keywords_of_injection: OnceLock::new(),
-            keywords_beside: OnceLock::new(),
+            in_output: keywords_of(wanted().filter(in_output)),
+            in_input: keywords_of(wanted().filter(|(rule, _)| !rule.beside)),
+            beside: OnceLock::new(),
             numbers: NumberRules::of(wanted(), library.rules().len()),
             alone: wanted().filter(|(rule, _)| rule.alone).map(|(_, index)| index).collect(),
             compiled: library.rules().iter().map(|_| OnceLock::new()).collect(),
@@ -163,10 +161,8 @@ impl Scanner {
     fn scan_by(&self, text: &str, is_input: bool, thoroughly: bool) -> Scan {
         let mut scan = Scan::default();
         let mut windows = Windows::of(self.compiled.len());
-        self.keyword_windows(text, &self.keywords, &mut windows);
-        if is_input {
-            self.keyword_windows(text, self.keywords_of_injection(), &mut windows);
-        }
+        let keywords = if is_input { &self.in_input } else { &self.in_output };
+        self.keyword_windows(text, keywords, &mut windows);
         self.number_windows(text, &mut windows);
         if windows.windows.is_empty() && !thoroughly {
             return scan;
@@ -174,7 +170,7 @@ impl Scanner {
         let mut hits = ByRule::of(self.compiled.len());
         self.run_all(text, windows, &mut hits, &mut scan);
         if thoroughly || !scan.hits.is_empty() {
-            for (family, keywords) in self.keywords_beside() {
+            for (family, keywords) in self.beside() {
                 let is_family = |hit: &Hit| self.library.rule(hit.rule).family() == *family;
                 if thoroughly || scan.hits.iter().any(is_family) {
                     let mut windows = Windows::of(self.compiled.len());
@@ -198,31 +194,23 @@ impl Scanner {
         self.library.rules().iter().zip(0..).filter(|(_, index)| self.is_wanted[*index as usize])
     }
 
-    fn keywords_of_injection(&self) -> &Keywords {
-        self.keywords_of_injection.get_or_init(|| {
-            let rules = self.wanted().filter(|(rule, _)| !rule.beside && rule.family() == Family::Injection);
-            // Quicker to make than an automaton of the other kind, and run over a part of the texts only.
-            Keywords::of(rules, AhoCorasickKind::ContiguousNFA)
-        })
-    }
-
-    fn keywords_beside(&self) -> &[(Family, Keywords)] {
-        self.keywords_beside.get_or_init(|| {
+    fn beside(&self) -> &[(Family, Callers<(u32, bool)>)] {
+        self.beside.get_or_init(|| {
             let of = |family| self.wanted().filter(move |(rule, _)| rule.beside && rule.family() == family);
             let with_some = Family::ALL.into_iter().filter(|family| of(*family).next().is_some());
-            with_some.map(|family| (family, Keywords::of(of(family), AhoCorasickKind::ContiguousNFA))).collect()
+            with_some.map(|family| (family, keywords_of(of(family)))).collect()
         })
     }
 
     /// Where which pattern is to run because of keywords; windows of one rule do not overlap and stand in order.
-    fn keyword_windows(&self, text: &str, keywords: &Keywords, windows: &mut Windows) {
-        for found in keywords.automaton.find_overlapping_iter(text) {
-            for (rule, is_word) in &keywords.called[found.pattern().as_usize()] {
-                if !is_word || is_whole_word(text.as_bytes(), &found.range()) {
-                    self.open(*rule, found.range(), text.len(), windows);
+    fn keyword_windows(&self, text: &str, keywords: &Callers<(u32, bool)>, windows: &mut Windows) {
+        keywords.words.each(text.as_bytes(), |word, at| {
+            for (rule, is_word) in &keywords.called[word] {
+                if !is_word || is_whole_word(text.as_bytes(), &at) {
+                    self.open(*rule, at.clone(), text.len(), windows);
                 }
             }
-        }
+        });
     }
 
     /// The same because of numbers, and because the text may be nothing but a value.
@@ -279,62 +267,31 @@ impl Scanner {
     }
 }
 
-impl Keywords {
-    /// The keywords of rules, which come with their index.
-    fn of<'r>(rules: impl Iterator<Item = (&'r Rule, u32)>, kind: AhoCorasickKind) -> Keywords {
-        let mut words = Words::default();
-        for (rule, index) in rules {
-            for keyword in &rule.keywords {
-                words.add(keyword, (index, rule.needs_context && rule.context.contains(keyword)));
-            }
+/// The keywords of rules, which come with their index; each calls its rules, and says whether it must be a word by itself.
+fn keywords_of<'r>(rules: impl Iterator<Item = (&'r Rule, u32)>) -> Callers<(u32, bool)> {
+    let keyword = |(rule, index): (&'r Rule, u32)| {
+        let is_word = |keyword| rule.needs_context && rule.context.contains(keyword);
+        rule.keywords.iter().map(move |keyword| (keyword.as_str(), (index, is_word(keyword))))
+    };
+    Callers::of(rules.flat_map(keyword))
+}
+
+impl<T> Callers<T> {
+    /// Words, which may come more than once, and what each calls.
+    fn of<'w>(words: impl Iterator<Item = (&'w str, T)>) -> Callers<T> {
+        let mut called: BTreeMap<String, Vec<T>> = BTreeMap::new();
+        for (word, rule) in words {
+            called.entry(word.to_ascii_lowercase()).or_default().push(rule);
         }
-        Keywords { automaton: automaton(&words.words, kind), called: words.called }
+        let (words, called): (Vec<String>, Vec<Vec<T>>) = called.into_iter().unzip();
+        Callers { words: Keywords::of(&words), called }
     }
-}
-
-/// Words, each with the rules that it calls.
-struct WordsOf<T> {
-    words: Vec<String>,
-    called: Vec<Vec<T>>,
-    index_of: std::collections::BTreeMap<String, usize>,
-}
-
-type Words = WordsOf<(u32, bool)>;
-
-impl<T> Default for WordsOf<T> {
-    fn default() -> WordsOf<T> {
-        WordsOf { words: Vec::new(), called: Vec::new(), index_of: std::collections::BTreeMap::new() }
-    }
-}
-
-impl<T> WordsOf<T> {
-    fn add(&mut self, word: &str, rule: T) {
-        let word = word.to_ascii_lowercase();
-        let at = *self.index_of.entry(word.clone()).or_insert_with(|| {
-            self.words.push(word);
-            self.called.push(Vec::new());
-            self.called.len() - 1
-        });
-        self.called[at].push(rule);
-    }
-}
-
-/// An automaton of words in any case; of none, when there is none of these. A DFA is fast, and costs as much to build as
-/// megabytes to pass.
-fn automaton(words: &[String], kind: AhoCorasickKind) -> AhoCorasick {
-    let automaton = AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .match_kind(MatchKind::Standard)
-        .kind(Some(kind))
-        .build(words)
-        .or_else(|_| AhoCorasick::new(Vec::<String>::new()));
-    automaton.expect("an automaton of nothing can always be built")
 }
 
 impl NumberRules {
     /// The rules of these that look for numbers; `rules_total` is one more than the largest index.
     fn of<'r>(rules: impl Iterator<Item = (&'r Rule, u32)>, rules_total: usize) -> NumberRules {
-        let mut words = WordsOf::default();
+        let mut words = Vec::new();
         let mut by_digits = vec![Vec::new(); DIGITS_MAX + 1];
         let mut within = Vec::new();
         let mut digits_min = usize::MAX;
@@ -346,7 +303,7 @@ impl NumberRules {
             by_digits.iter_mut().take(max + 1).skip(min).for_each(|rules: &mut Vec<u32>| rules.push(index));
             if rule.needs_context && rule.clear.is_none() {
                 needs_word[index as usize] = true;
-                rule.context.iter().for_each(|word| words.add(word, index));
+                words.extend(rule.context.iter().map(|word| (word.as_str(), index)));
             }
         }
         let asks = |rules: &Vec<u32>| rules.iter().any(|rule| needs_word[*rule as usize]);
@@ -355,8 +312,7 @@ impl NumberRules {
             by_digits,
             within,
             digits_min,
-            words: automaton(&words.words, AhoCorasickKind::ContiguousNFA),
-            words_of: words.called,
+            words: Callers::of(words.into_iter()),
             needs_word,
         }
     }
@@ -382,11 +338,11 @@ impl NumberRules {
         let end = (span.end + CONTEXT_AFTER_BYTES + NUMBER_MARGIN_BYTES).min(text.len());
         for part in [start..span.start, span.end..end] {
             let bytes = &text.as_bytes()[part];
-            for found in self.words.find_overlapping_iter(bytes) {
-                if is_whole_word(bytes, &found.range()) {
-                    self.words_of[found.pattern().as_usize()].iter().for_each(|rule| *near.at(*rule) = number);
+            self.words.words.each(bytes, |word, at| {
+                if is_whole_word(bytes, &at) {
+                    self.words.called[word].iter().for_each(|rule| *near.at(*rule) = number);
                 }
-            }
+            });
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod entropy;
 pub mod excerpt;
 pub mod hash;
 pub mod json_part;
+pub mod keywords;
 pub mod lines;
 pub mod phrases;
 pub mod words;

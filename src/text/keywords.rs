@@ -1,0 +1,279 @@
+//! Many words in a text at once, in any case.
+//!
+//! Each byte belongs to one of 32 classes, and four bytes in a row, the *gram*, are one bit of a table of 2²⁰. A word is
+//! found by the rarest gram in it, so that in ordinary text few grams have their bit set, and only there are words
+//! compared. That takes a handful of instructions for each byte, whatever the number of words, and a table that is made
+//! in no time; an automaton of all words takes longer to make than megabytes to pass.
+//!
+//! **Case**: ASCII letters are the same in either case; other characters are not.
+//!
+//! **Limits**: [`WORD_BYTES_MAX`] bytes of a word.
+
+use std::ops::Range;
+
+/// The longest word.
+pub const WORD_BYTES_MAX: usize = 255;
+/// Bytes of text that are searched before what was found in them is told.
+const BLOCK_BYTES: usize = 32 << 10;
+/// Bytes of a gram.
+const GRAM_BYTES: usize = 4;
+/// Bits of a class.
+const CLASS_BITS: u32 = 5;
+const CLASSES: u32 = 1 << CLASS_BITS;
+const GRAM_MASK: u32 = (1 << (CLASS_BITS * GRAM_BYTES as u32)) - 1;
+/// Words of the table.
+const TABLE_WORDS: usize = (GRAM_MASK as usize + 1) / 64;
+/// The class of white space, which also stands before and behind the text.
+const BLANK: u32 = 27;
+
+/// What the class of a byte is. Bytes of other scripts share the classes of ASCII.
+static CLASS_OF: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0usize;
+    while byte < 256 {
+        let one = byte as u8;
+        classes[byte] = match one {
+            b'a'..=b'z' => one - b'a',
+            b'A'..=b'Z' => one - b'A',
+            b'0'..=b'9' => 26,
+            b' ' | b'\t' | b'\n' | b'\r' => BLANK as u8,
+            b'=' | b':' | b'"' | b'\'' => 28,
+            b'-' | b'_' => 29,
+            b'.' | b',' | b';' | b'/' => 30,
+            0x80.. => one % CLASSES as u8,
+            _ => 31,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// How often a byte stands in text, roughly, in thousandths; of letters in English (Lewand, Cryptological Mathematics).
+static FREQUENCY_OF: [u16; 256] = {
+    const LETTERS: [u16; 26] =
+        [65, 12, 22, 34, 102, 18, 16, 49, 56, 2, 6, 32, 19, 54, 60, 15, 1, 48, 51, 73, 22, 8, 19, 2, 16, 1];
+    let mut frequencies = [8; 256];
+    let mut byte = 0usize;
+    while byte < 256 {
+        let one = byte as u8;
+        frequencies[byte] = match one {
+            b'a'..=b'z' => LETTERS[(one - b'a') as usize],
+            b'A'..=b'Z' => LETTERS[(one - b'A') as usize],
+            b'0'..=b'9' => 40,
+            b' ' => 180,
+            b'-' | b'_' => 20,
+            b'.' | b',' | b';' | b'/' => 30,
+            // The first byte of a character says little more than which script it is of.
+            0xc0.. => 200,
+            _ => 20,
+        };
+        byte += 1;
+    }
+    frequencies
+};
+
+/// Words, ready to be looked for.
+pub struct Keywords {
+    words: Vec<Box<[u8]>>,
+    /// A bit for each gram that calls a word.
+    grams: Box<[u64; TABLE_WORDS]>,
+    /// For each word of the table, the grams that stand before it.
+    grams_before: Box<[u32]>,
+    /// For each gram, where its calls begin; one more at the end.
+    calls_of: Vec<u32>,
+    calls: Vec<Call>,
+    /// Words of one byte, which no gram can tell apart.
+    singles: Vec<(u8, u32)>,
+}
+
+/// A word that a gram calls.
+#[derive(Clone, Copy)]
+struct Call {
+    word: u32,
+    /// Bytes from the first of the word to the last of the gram.
+    to_end: u32,
+}
+
+impl Keywords {
+    /// These words, by their index; the empty ones and those beyond the limit are never found.
+    pub fn of<W: AsRef<str>>(words: &[W]) -> Keywords {
+        let words: Vec<Box<[u8]>> = words.iter().map(|word| word.as_ref().as_bytes().into()).collect();
+        let (mut calls, mut singles) = (Vec::new(), Vec::new());
+        for (index, word) in (0..).zip(&words) {
+            match word.len() {
+                1 => singles.push((word[0], index)),
+                2..=WORD_BYTES_MAX => {
+                    let (gram, to_end) = rarest_gram(word);
+                    calls.extend(gram.map(|gram| (gram, Call { word: index, to_end })));
+                }
+                _ => {}
+            }
+        }
+        calls.sort_by_key(|(gram, _)| *gram);
+        let mut grams: Box<[u64; TABLE_WORDS]> = Box::new([0; TABLE_WORDS]);
+        let mut calls_of = Vec::new();
+        for (index, (gram, _)) in (0..).zip(&calls) {
+            if index == 0 || calls[index as usize - 1].0 != *gram {
+                grams[(gram >> 6) as usize] |= 1 << (gram & 63);
+                calls_of.push(index);
+            }
+        }
+        calls_of.push(calls.len() as u32);
+        let mut before = 0;
+        let grams_before = grams.iter().map(|bits| {
+            before += bits.count_ones();
+            before - bits.count_ones()
+        });
+        let grams_before = grams_before.collect();
+        Keywords {
+            words,
+            grams,
+            grams_before,
+            calls_of,
+            calls: calls.into_iter().map(|(_, call)| call).collect(),
+            singles,
+        }
+    }
+
+    /// Every place of every word, also where they overlap, in the order of their beginnings, then of the words.
+    pub fn each(&self, text: &[u8], mut found: impl FnMut(usize, Range<usize>)) {
+        let mut places: Vec<(usize, u32)> = Vec::new();
+        let mut gram = 0;
+        for _ in 0..GRAM_BYTES {
+            gram = next(gram, BLANK);
+        }
+        let mut start = 0;
+        while start < text.len() {
+            let end = (start + BLOCK_BYTES).min(text.len());
+            gram = self.pass(text, start..end, gram, &mut places);
+            let mut settled = end.saturating_sub(WORD_BYTES_MAX);
+            if end == text.len() {
+                // What ends with the text is seen when its gram is complete.
+                for behind in 0..GRAM_BYTES {
+                    gram = next(gram, BLANK);
+                    self.look_up(text, end + behind, gram, &mut places);
+                }
+                settled = end;
+            }
+            start = end;
+            if places.is_empty() {
+                continue;
+            }
+            // A word is seen at its gram, which stands at its beginning or at its end.
+            places.sort_unstable();
+            let settled = places.partition_point(|(start, _)| *start < settled);
+            for (start, word) in places.drain(..settled) {
+                found(word as usize, start..start + self.words[word as usize].len());
+            }
+        }
+    }
+
+    fn pass(&self, text: &[u8], block: Range<usize>, mut gram: u32, places: &mut Vec<(usize, u32)>) -> u32 {
+        for (at, byte) in block.clone().zip(&text[block.clone()]) {
+            gram = next(gram, u32::from(CLASS_OF[usize::from(*byte)]));
+            if self.grams[(gram >> 6) as usize] >> (gram & 63) & 1 != 0 {
+                self.look_up(text, at, gram, places);
+            }
+        }
+        for (byte, word) in &self.singles {
+            places.extend(memchr::memchr_iter(*byte, &text[block.clone()]).map(|at| (block.start + at, *word)));
+        }
+        gram
+    }
+
+    /// Notes the words that a gram calls, if they stand where it ends: at the byte `at`.
+    fn look_up(&self, text: &[u8], at: usize, gram: u32, places: &mut Vec<(usize, u32)>) {
+        let (cell, bit) = ((gram >> 6) as usize, gram & 63);
+        if self.grams[cell] >> bit & 1 == 0 {
+            return;
+        }
+        let index = self.grams_before[cell] + (self.grams[cell] & ((1 << bit) - 1)).count_ones();
+        let calls = self.calls_of[index as usize] as usize..self.calls_of[index as usize + 1] as usize;
+        for call in &self.calls[calls] {
+            let Some(start) = at.checked_sub(call.to_end as usize) else { continue };
+            let word = &self.words[call.word as usize];
+            if text.get(start..start + word.len()).is_some_and(|there| there.eq_ignore_ascii_case(word)) {
+                places.push((start, call.word));
+            }
+        }
+    }
+}
+
+fn next(gram: u32, class: u32) -> u32 {
+    (gram << CLASS_BITS | class) & GRAM_MASK
+}
+
+/// The grams by which a word is found, and how far behind its first byte they end: the rarest in it, or, when it is
+/// shorter than a gram, whatever may follow it.
+fn rarest_gram(word: &[u8]) -> (Range<u32>, u32) {
+    let gram_of =
+        |bytes: &[u8]| bytes.iter().fold(0, |gram, byte| gram << CLASS_BITS | u32::from(CLASS_OF[usize::from(*byte)]));
+    if word.len() < GRAM_BYTES {
+        let open_bits = CLASS_BITS * (GRAM_BYTES - word.len()) as u32;
+        let first = gram_of(word) << open_bits;
+        return (first..first + (1 << open_bits), GRAM_BYTES as u32 - 1);
+    }
+    let frequency = |gram: &[u8]| gram.iter().map(|byte| u64::from(FREQUENCY_OF[usize::from(*byte)])).product::<u64>();
+    let rarest = word.windows(GRAM_BYTES).zip(0..).min_by_key(|(gram, _)| frequency(gram));
+    let (gram, at) = rarest.unwrap_or((word, 0));
+    let gram = gram_of(gram);
+    (gram..gram + 1, at + GRAM_BYTES as u32 - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What each of `words` is found at.
+    fn check(words: &[&str], text: &str, expected: &[(&str, usize)]) {
+        let mut found = Vec::new();
+        Keywords::of(words).each(text.as_bytes(), |word, at| found.push((words[word], at.start)));
+        assert_eq!(found, expected, "{words:?} in {text:?}");
+    }
+
+    #[test]
+    fn words_of_any_length_are_found_in_any_case() {
+        check(
+            &["@", "ai", "dan", "ignore", "prévious"],
+            "AI: DAN, ignoRe prévious @",
+            &[("ai", 0), ("dan", 4), ("ignore", 9), ("prévious", 16), ("@", 26)],
+        );
+        check(&["one"], "one", &[("one", 0)]);
+        check(&["no", "one", "none"], "none", &[("no", 0), ("none", 0), ("one", 1)]);
+        check(&["aa"], "aaa", &[("aa", 0), ("aa", 1)]);
+        check(&["", "abcd"], "abc", &[]);
+    }
+
+    #[test]
+    fn words_across_blocks_come_in_order() {
+        let filler = "x".repeat(BLOCK_BYTES - 3);
+        check(
+            &["zebra crossing", "crossing"],
+            &format!("{filler}zebra crossing"),
+            &[("zebra crossing", BLOCK_BYTES - 3), ("crossing", BLOCK_BYTES + 3)],
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_missed_and_nothing_is_made_up(
+            words in prop::collection::vec("[abAB .é]{1,6}", 1..8),
+            text in "[abAB .é]{0,60}",
+        ) {
+            let mut found = Vec::new();
+            Keywords::of(&words).each(text.as_bytes(), |word, at| found.push((at.start, word)));
+            let (lower, text) = (|word: &str| word.to_ascii_lowercase(), text.to_ascii_lowercase());
+            let mut expected = Vec::new();
+            for at in 0..text.len() {
+                for (index, word) in words.iter().enumerate() {
+                    if text.as_bytes()[at..].starts_with(lower(word).as_bytes()) {
+                        expected.push((at, index));
+                    }
+                }
+            }
+            prop_assert_eq!(found, expected);
+        }
+    }
+}
