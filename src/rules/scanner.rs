@@ -10,6 +10,7 @@
 use std::{collections::BTreeMap, ops::Range, sync::OnceLock};
 
 use regex::bytes::{Regex, RegexBuilder};
+use regex_automata::{Input, meta, nfa::thompson::WhichCaptures, util::syntax};
 
 use super::{Candidate, Check, Checked, Family, Library, Rule, check};
 use crate::text::keywords::Keywords;
@@ -23,6 +24,9 @@ const CONTEXT_AFTER_BYTES: usize = 40;
 /// Memory that one compiled pattern may take, and its lazy automaton per thread.
 const PATTERN_BYTES_MAX: usize = 4 << 20;
 const AUTOMATON_BYTES_MAX: usize = 512 << 10;
+
+/// How a pattern names the part of its match that is the evidence.
+const VALUE_GROUP: &str = "(?P<value>";
 
 /// Bytes by which a match may begin before its number, or end behind it.
 const NUMBER_MARGIN_BYTES: usize = 24;
@@ -103,9 +107,11 @@ struct Callers<T> {
 }
 
 struct Compiled {
-    pattern: Regex,
+    pattern: meta::Regex,
+    /// The same with the group `value`, where it has one; few patterns ever match.
+    with_value: OnceLock<Option<meta::Regex>>,
+    has_value: bool,
     clear: Option<Regex>,
-    value_group: usize,
     check: Option<Check>,
 }
 
@@ -249,7 +255,7 @@ impl Scanner {
         let bytes = &text.as_bytes()[..window.bytes.end];
         let mut at = window.bytes.start;
         while at < window.bytes.end {
-            let Some((whole, value)) = compiled.find_at(bytes, at) else { return };
+            let Some((whole, value)) = compiled.find_at(rule, bytes, at) else { return };
             if hits.get(window.rule) as usize == HITS_PER_RULE_MAX {
                 scan.is_capped = true;
                 return;
@@ -429,23 +435,28 @@ impl ByRule {
 
 impl Compiled {
     fn of(rule: &Rule) -> Option<Compiled> {
-        let pattern = compile(&rule.pattern).ok()?;
-        let value_group = pattern.capture_names().position(|name| name == Some("value")).unwrap_or(0);
+        let pattern = compile_for_windows(&rule.pattern, WhichCaptures::Implicit)?;
         let clear = rule.clear.as_ref().and_then(|clear| compile(&format!("^(?:{clear})$")).ok());
-        Some(Compiled { pattern, clear, value_group, check: rule.check.as_deref().and_then(check::by_name) })
+        Some(Compiled {
+            pattern,
+            with_value: OnceLock::new(),
+            has_value: rule.pattern.contains(VALUE_GROUP),
+            clear,
+            check: rule.check.as_deref().and_then(check::by_name),
+        })
     }
 
     /// The next match from `at` on, and its value.
-    fn find_at(&self, bytes: &[u8], at: usize) -> Option<(Range<usize>, Range<usize>)> {
-        if self.value_group == 0 {
-            let whole = self.pattern.find_at(bytes, at)?.range();
+    fn find_at(&self, rule: &Rule, bytes: &[u8], at: usize) -> Option<(Range<usize>, Range<usize>)> {
+        let whole = self.pattern.find(Input::new(bytes).range(at..))?.range();
+        if !self.has_value {
             return Some((whole.clone(), whole));
         }
-        // Most windows hold no match, and finding that out needs no groups.
-        let at = self.pattern.find_at(bytes, at)?.start();
-        let found = self.pattern.captures_at(bytes, at)?;
-        let whole = found.get(0)?.range();
-        let value = found.get(self.value_group).map_or(whole.clone(), |value| value.range());
+        let compile = || compile_for_windows(&rule.pattern, WhichCaptures::All);
+        let pattern = self.with_value.get_or_init(compile).as_ref()?;
+        let mut found = pattern.create_captures();
+        pattern.captures(Input::new(bytes).range(whole.start..), &mut found);
+        let value = found.get_group_by_name("value").map_or(whole.clone(), |value| value.range());
         Some((whole, value))
     }
 
@@ -463,6 +474,19 @@ impl Compiled {
 /// When it is no pattern, or too large a one.
 pub fn compile(pattern: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(pattern).unicode(false).size_limit(PATTERN_BYTES_MAX).dfa_size_limit(AUTOMATON_BYTES_MAX).build()
+}
+
+/// A pattern that runs over short windows. There it need not skip quickly to where it could match, and what that takes is
+/// most of the work of compiling.
+fn compile_for_windows(pattern: &str, which: WhichCaptures) -> Option<meta::Regex> {
+    let config = meta::Config::new()
+        .auto_prefilter(false)
+        .utf8_empty(false)
+        .which_captures(which)
+        .nfa_size_limit(Some(PATTERN_BYTES_MAX))
+        .hybrid_cache_capacity(AUTOMATON_BYTES_MAX);
+    let syntax = syntax::Config::new().unicode(false).utf8(false);
+    meta::Regex::builder().configure(config).syntax(syntax).build(pattern).ok()
 }
 
 /// The hit of a match, if entropy, context and check agree.
@@ -531,7 +555,7 @@ pub fn entropy_bits(bytes: &[u8]) -> f64 {
 /// Each run of digits, with single separators between them, that has at least `digits_min` of them.
 fn each_number(bytes: &[u8], digits_min: usize, mut found: impl FnMut(Range<usize>, usize)) {
     let mut at = 0;
-    while let Some(start) = bytes[at..].iter().position(u8::is_ascii_digit).map(|offset| at + offset) {
+    while let Some(start) = next_digit(bytes, at) {
         let (mut end, mut digits) = (start, 0);
         let mut next = start;
         while let Some(byte) = bytes.get(next) {
@@ -548,6 +572,19 @@ fn each_number(bytes: &[u8], digits_min: usize, mut found: impl FnMut(Range<usiz
         }
         at = end;
     }
+}
+
+/// The first digit from `at` on. Most text has few, and whole chunks are passed by at once.
+fn next_digit(bytes: &[u8], at: usize) -> Option<usize> {
+    const CHUNK_BYTES: usize = 32;
+    let mut start = at;
+    for chunk in bytes.get(at..)?.chunks(CHUNK_BYTES) {
+        if chunk.iter().fold(false, |any, byte| any | byte.is_ascii_digit()) {
+            return chunk.iter().position(u8::is_ascii_digit).map(|offset| start + offset);
+        }
+        start += chunk.len();
+    }
+    None
 }
 
 fn separates(byte: u8) -> bool {

@@ -1,6 +1,6 @@
 //! The quick pass: where in a text something could be encoded at all.
 //!
-//! Blocks of [`BLOCK_BYTES`] are counted, all counters of a byte by one addition; a decoder runs only around the
+//! Blocks of [`BLOCK_BYTES`] are counted, many bytes at once; a decoder runs only around the
 //! blocks that show its sign. Ordinary prose shows none, and the few blocks of it that do cost a closer look.
 
 use std::{ops::Range, sync::LazyLock};
@@ -135,79 +135,76 @@ struct Counts {
     mixed: usize,
 }
 
-/// What one byte adds to each of the counters, which are eight bits wide; above them its kind.
-static ADDS: [u64; 256] = {
-    let mut adds = [0; 256];
-    let mut byte = 0usize;
-    while byte < 256 {
-        let one = byte as u8;
-        let lower = one | 0x20;
-        let frequent = matches!(lower, b'e' | b't' | b'a' | b'o' | b'i' | b'n');
-        let dash = matches!(one, b'-' | b'.' | b'/' | b'_' | b'|');
-        let kind = match one {
-            b'a'..=b'z' | b'A'..=b'Z' => LETTER,
-            b'0'..=b'9' => DIGIT,
-            b'@' | b'$' | b'!' => SIGN,
-            _ => OTHER,
-        };
-        adds[byte] = (kind == LETTER) as u64
-            | ((kind == LETTER && frequent) as u64) << 8
-            | ((kind == LETTER && lower == b'y') as u64) << 16
-            | ((kind == DIGIT) as u64) << 24
-            | ((one <= b' ') as u64) << 32
-            | (dash as u64) << 40
-            | (kind as u64) << 56;
-        byte += 1;
-    }
-    adds
-};
-
-/// What three bytes of these kinds in a row, two bits each, add to the counters of singles and of mixed ones.
-static ADDS_OF_THREE: [u32; 64] = {
-    let mut adds = [0; 64];
-    let mut three = 0usize;
-    while three < 64 {
-        let (before, this, behind) = (three >> 4, three >> 2 & 3, three & 3);
-        let is_alone = (before == OTHER || before == SIGN) && (behind == OTHER || behind == SIGN);
-        let is_near = before == LETTER || behind == LETTER;
-        adds[three] = (this == LETTER && is_alone) as u32 | (((this == DIGIT || this == SIGN) && is_near) as u32) << 16;
-        three += 1;
-    }
-    adds
-};
-
-const OTHER: usize = 0;
-const LETTER: usize = 1;
-const DIGIT: usize = 2;
-const SIGN: usize = 3;
-
 impl Counts {
+    /// Counts `bytes[at]`, at most [`BLOCK_BYTES`]; what stands beside it counts as neighbours.
     fn of(bytes: &[u8], at: &Range<usize>) -> Counts {
-        let (mut sums, mut of_three) = (0u64, 0u32);
-        let kind = |byte: Option<&u8>| byte.map_or(0, |byte| (ADDS[usize::from(*byte)] >> 56) as usize);
-        let mut three = kind(at.start.checked_sub(1).and_then(|before| bytes.get(before)));
-        let mut is_first = true;
-        for byte in &bytes[at.clone()] {
-            let adds = ADDS[usize::from(*byte)];
-            sums = sums.wrapping_add(adds);
-            three = (three << 2 | (adds >> 56) as usize) & 63;
-            // The first step completes no three yet.
-            of_three += if is_first { 0 } else { ADDS_OF_THREE[three] };
-            is_first = false;
+        // Blocks with something in front and behind are compared with themselves, moved by a byte.
+        let neighbours = at.start.checked_sub(1).and_then(|before| bytes.get(before..=at.end));
+        if let Some(wide) = neighbours.and_then(|wide| <&[u8; BLOCK_BYTES + 2]>::try_from(wide).ok()) {
+            return Counts::of_padded(wide);
         }
-        of_three += ADDS_OF_THREE[(three << 2 | kind(bytes.get(at.end))) & 63];
-        let counter = |index: u32| (sums >> (index * 8) & 0xff) as usize;
+        let mut wide = [b' '; BLOCK_BYTES + 2];
+        wide[0] = at.start.checked_sub(1).and_then(|before| bytes.get(before)).map_or(b' ', |byte| *byte);
+        wide[1..=at.len()].copy_from_slice(&bytes[at.clone()]);
+        wide[at.len() + 1] = bytes.get(at.end).map_or(b' ', |byte| *byte);
+        let mut counts = Counts::of_padded(&wide);
+        counts.spaces -= BLOCK_BYTES - at.len();
+        counts
+    }
+
+    /// Each count is a loop of its own without a branch, which takes many bytes at once.
+    fn of_padded(wide: &[u8; BLOCK_BYTES + 2]) -> Counts {
+        let dash = |byte: u8| (byte == b'-') | (byte == b'.') | (byte == b'/') | (byte == b'_') | (byte == b'|');
+        let single = |[before, this, behind]: [u8; 3]| {
+            is_letter(this) & !is_letter(before) & !is_digit(before) & !is_letter(behind) & !is_digit(behind)
+        };
+        let mixed = |[before, this, behind]: [u8; 3]| {
+            (is_digit(this) | is_sign(this)) & (is_letter(before) | is_letter(behind))
+        };
         Counts {
-            letters: counter(0),
-            frequent: counter(1),
-            letters_y: counter(2),
-            digits: counter(3),
-            spaces: counter(4),
-            dashes: counter(5),
-            singles: (of_three & 0xffff) as usize,
-            mixed: (of_three >> 16) as usize,
+            letters: count(wide, |[_, this, _]| is_letter(this)),
+            frequent: count(wide, |[_, this, _]| is_frequent(this)),
+            letters_y: count(wide, |[_, this, _]| this | 0x20 == b'y'),
+            digits: count(wide, |[_, this, _]| is_digit(this)),
+            spaces: count(wide, |[_, this, _]| this <= b' '),
+            dashes: count(wide, |[_, this, _]| dash(this)),
+            singles: count(wide, single),
+            mixed: count(wide, mixed),
         }
     }
+}
+
+/// For how many bytes, each with its neighbours, something holds.
+#[inline(always)]
+fn count(wide: &[u8; BLOCK_BYTES + 2], holds: impl Fn([u8; 3]) -> bool) -> usize {
+    let mut total = 0_u8;
+    for at in 0..BLOCK_BYTES {
+        total += u8::from(holds([wide[at], wide[at + 1], wide[at + 2]]));
+    }
+    usize::from(total)
+}
+
+#[inline(always)]
+fn is_letter(byte: u8) -> bool {
+    (byte | 0x20).wrapping_sub(b'a') < 26
+}
+
+#[inline(always)]
+fn is_digit(byte: u8) -> bool {
+    byte.wrapping_sub(b'0') < 10
+}
+
+/// E, T, A, O, I or N.
+#[inline(always)]
+fn is_frequent(byte: u8) -> bool {
+    let lower = byte | 0x20;
+    (lower == b'e') | (lower == b't') | (lower == b'a') | (lower == b'o') | (lower == b'i') | (lower == b'n')
+}
+
+/// A sign that looks like a letter.
+#[inline(always)]
+fn is_sign(byte: u8) -> bool {
+    (byte == b'@') | (byte == b'$') | (byte == b'!')
 }
 
 /// Words of a block that end in "ay".
