@@ -60,6 +60,8 @@ pub enum RatioSource {
     Default,
     /// Set in the configuration.
     Config,
+    /// Fitted on labelled data; what was measured decides, not score and ratio.
+    Fitted,
 }
 
 /// One piece of evidence for or against one question.
@@ -81,6 +83,10 @@ pub struct Signal {
     pub likelihood_ratio: f64,
     /// Where the ratio comes from.
     pub ratio_source: RatioSource,
+    /// What was measured, on the signal's own scale, for a calibration to go by; the score where there is no other.
+    pub measured: Option<f64>,
+    /// What a calibration says that it adds to the log odds, in nats, in the place of score and ratio.
+    pub fitted_log_odds: Option<f64>,
     /// Whether it settles the question by itself (a violated schema that the record declares).
     pub proof: bool,
     /// Whether what it found did no harm (an attack that the model refused): its question is flagged at most.
@@ -101,6 +107,8 @@ impl Signal {
             score: 0.0,
             likelihood_ratio,
             ratio_source,
+            measured: None,
+            fitted_log_odds: None,
             proof: false,
             contained: false,
             detail: Cow::Borrowed(""),
@@ -124,6 +132,7 @@ impl Signal {
             score: self.score,
             likelihood_ratio: self.likelihood_ratio,
             absence_counts: self.tier == Tier::Zero,
+            fitted_log_odds: self.fitted_log_odds,
         }
     }
 }

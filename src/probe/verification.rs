@@ -203,6 +203,7 @@ fn combiner(input: &Value, _: &Settings) -> Result<Value> {
         score: signal.score,
         likelihood_ratio: signal.lr,
         absence_counts: true,
+        fitted_log_odds: None,
     });
     Ok(json!({"posterior": log_odds::posterior(input.prior, evidence)}))
 }

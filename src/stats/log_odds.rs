@@ -3,7 +3,7 @@
 //! **Formula** (seed 002): log odds = ln(p / (1 - p)) + Σ contribution, with the prior p clamped to
 //! [[`PRIOR_MIN`], 1 - [`PRIOR_MIN`]]. A signal that fired contributes ln(max(1 + (LR - 1) · score, [`RATIO_MIN`])). A
 //! signal that was applicable but did not fire contributes ln(1 / max(LR · [`ABSENT_SHARE`], [`ABSENT_RATIO_MIN`])), and
-//! only in tier 0. The posterior is 1 / (1 + exp(-log odds)).
+//! only in tier 0. A signal that was fitted contributes what was fitted. The posterior is 1 / (1 + exp(-log odds)).
 //!
 //! **Range**: posterior in (0, 1); contribution in log-odds (nats). A signal that fired with a ratio of at least 1 never
 //! lowers the posterior, one that did not fire never raises it.
@@ -34,12 +34,16 @@ pub struct Evidence {
     pub likelihood_ratio: f64,
     /// Whether its absence counts: applicable, and in tier 0.
     pub absence_counts: bool,
+    /// What it adds to the log odds, where that was fitted; nothing else counts then.
+    pub fitted_log_odds: Option<f64>,
 }
 
 impl Evidence {
     /// What the signal adds to the log odds, in nats.
     pub fn contribution(&self) -> f64 {
-        if self.fired {
+        if let Some(log_odds) = self.fitted_log_odds {
+            log_odds
+        } else if self.fired {
             (1.0 + (self.likelihood_ratio - 1.0) * self.score).max(RATIO_MIN).ln()
         } else if self.absence_counts {
             -(self.likelihood_ratio * ABSENT_SHARE).max(ABSENT_RATIO_MIN).ln()
@@ -73,12 +77,12 @@ mod tests {
     use super::*;
 
     fn fired(score: f64, likelihood_ratio: f64) -> Evidence {
-        Evidence { fired: true, score, likelihood_ratio, absence_counts: true }
+        Evidence { fired: true, score, likelihood_ratio, absence_counts: true, fitted_log_odds: None }
     }
 
     #[test]
     fn the_quick_start_of_the_seed_gives_0_127() {
-        let absent = |likelihood_ratio| Evidence { fired: false, score: 0.0, likelihood_ratio, absence_counts: true };
+        let absent = |likelihood_ratio| Evidence { fired: false, score: 0.0, ..fired(0.0, likelihood_ratio) };
         let p = posterior(0.15, [absent(3.5), absent(12.0)]);
         assert!((p - 0.127_097_102_186_070_15).abs() < 1e-12, "{p}");
     }

@@ -14,7 +14,7 @@ use std::{borrow::Cow, ops::Range};
 use crate::{
     record::{Kind, Prompt, Record, json::Json},
     rules::{Family, Hit, Rule, Scanner, Suppressions, scanner::Scan},
-    text::decode::{self, Decoded},
+    text::decode::{self, Decoded, Views},
 };
 
 /// Strings and numbers of one JSON value that are scanned.
@@ -155,8 +155,8 @@ impl<'r> Evidence<'r> {
                 [("/args", Place::Arguments, &record.args), ("/result", Place::ToolResult, &record.result)]
             {
                 if let Some(value) = value {
-                    let mut leaves = LEAVES_MAX;
-                    evidence.add_json(field, "", place, value, scanner, &mut leaves);
+                    let mut leaves = Leaves { field: field.to_owned(), place, left: LEAVES_MAX };
+                    evidence.add_json("", value, scanner, &mut leaves);
                 }
             }
         }
@@ -199,7 +199,7 @@ impl<'r> Evidence<'r> {
             if is_input { scanner.scan(text) } else { scanner.scan_output(text) }
         };
         let found = scan(&text);
-        let decoded = decode::views(&text);
+        let decoded = if decode::may_be_encoded(&text[prefix..]) { decode::views(&text) } else { Views::default() };
         self.is_capped |= found.is_capped | decoded.is_capped;
         let views = decoded.views.into_iter().map(|view| {
             let mut scan = scan(&view.text);
@@ -211,42 +211,61 @@ impl<'r> Evidence<'r> {
         self.texts.push(ScannedText { field, place, text, prefix, scan: found, views });
     }
 
-    fn add_json(
-        &mut self,
-        field: &str,
-        name: &str,
-        place: Place,
-        value: &'r Json<'_>,
-        scanner: &Scanner,
-        leaves: &mut usize,
-    ) {
+    /// Adds every string and number of a JSON value that stands under `name`.
+    fn add_json(&mut self, name: &str, value: &'r Json<'_>, scanner: &Scanner, leaves: &mut Leaves) {
         match value {
             Json::Null | Json::Bool(_) => {}
-            Json::String(_) | Json::Number(_) if *leaves == 0 => self.is_capped = true,
-            Json::String(text) => {
-                *leaves -= 1;
-                let (text, prefix) = behind(name, text);
-                self.add(field.to_owned().into(), place, text, prefix, scanner);
-            }
-            Json::Number(_) => {
-                *leaves -= 1;
-                let number = value.to_compact_string();
-                let (text, prefix) = behind(name, &number);
-                let text = Cow::Owned(text.into_owned());
-                self.add(field.to_owned().into(), place, text, prefix, scanner);
+            Json::String(_) | Json::Number(_) => {
+                if leaves.left == 0 {
+                    self.is_capped = true;
+                    return;
+                }
+                leaves.left -= 1;
+                let (text, prefix) = match value {
+                    Json::String(text) => behind(name, text),
+                    number => {
+                        let number = number.to_compact_string();
+                        let (text, prefix) = behind(name, &number);
+                        (Cow::Owned(text.into_owned()), prefix)
+                    }
+                };
+                self.add(leaves.field.clone().into(), leaves.place, text, prefix, scanner);
             }
             Json::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.add_json(&format!("{field}/{index}"), name, place, item, scanner, leaves);
+                    leaves.within(&index.to_string(), |leaves| self.add_json(name, item, scanner, leaves));
                 }
             }
             Json::Object(members) => {
                 for (name, item) in members {
-                    let token = name.replace('~', "~0").replace('/', "~1");
-                    self.add_json(&format!("{field}/{token}"), name, place, item, scanner, leaves);
+                    leaves.within(name, |leaves| self.add_json(name, item, scanner, leaves));
                 }
             }
         }
+    }
+}
+
+/// The way through a JSON value.
+struct Leaves {
+    /// Where it has come to, as a JSON Pointer.
+    field: String,
+    place: Place,
+    /// How many strings and numbers it may still take.
+    left: usize,
+}
+
+impl Leaves {
+    /// What `visit` does one step further down.
+    fn within(&mut self, token: &str, visit: impl FnOnce(&mut Leaves)) {
+        let length = self.field.len();
+        self.field.push('/');
+        if token.contains(['~', '/']) {
+            self.field.push_str(&token.replace('~', "~0").replace('/', "~1"));
+        } else {
+            self.field.push_str(token);
+        }
+        visit(self);
+        self.field.truncate(length);
     }
 }
 
@@ -255,9 +274,7 @@ fn behind<'t>(name: &str, text: &'t str) -> (Cow<'t, str>, usize) {
     if name.is_empty() {
         return (Cow::Borrowed(text), 0);
     }
-    let whole = format!("{name}: {text}");
-    let prefix = whole.len() - text.len();
-    (Cow::Owned(whole), prefix)
+    (Cow::Owned([name, ": ", text].concat()), name.len() + 2)
 }
 
 fn place_of(role: &str) -> Place {

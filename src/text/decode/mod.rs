@@ -112,6 +112,12 @@ struct Step {
     is_capped: bool,
 }
 
+/// Whether `text` could have views at all: not when it is short, ASCII, and without a sign that begins an escape.
+pub fn may_be_encoded(text: &str) -> bool {
+    let begins_escape = |byte: u8| matches!(byte, b'%' | b'&' | b'\\' | b'=' | b'\'' | b'"');
+    text.len() >= signs::RUN_MIN_BYTES || text.bytes().any(|byte| !byte.is_ascii() || begins_escape(byte))
+}
+
 /// The views of `text`; none for ordinary text.
 pub fn views(text: &str) -> Views {
     let mut views = Views::default();

@@ -206,6 +206,10 @@ pub struct Stretch<'e> {
 
 /// The features of `text`, stretch by stretch; none for a text without any.
 pub fn stretches<'e>(text: &'e ScannedText<'_>, names: &Names, kinds: &Kinds) -> Vec<Stretch<'e>> {
+    let has_hits = !text.scan.hits.is_empty() || text.views.iter().any(|(_, scan)| !scan.hits.is_empty());
+    if !has_hits && !has_hidden_text(text.value()) {
+        return Vec::new();
+    }
     let mut shown = plain(text, names, kinds);
     let in_plain = shown.iter().fold(Set::default(), |set, shown| set.with(Set::of(shown.feature)));
     for (view, scan) in &text.views {
