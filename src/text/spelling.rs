@@ -14,7 +14,7 @@ pub const WORD_LETTERS: std::ops::RangeInclusive<usize> = 4..=30;
 pub const CONSONANTS_MAX: u32 = 6;
 
 /// Letters that hardly ever follow the first one.
-const RARE_PAIRS: &[(u8, &[u8])] = &[
+pub const RARE_PAIRS: &[(u8, &[u8])] = &[
     (b'b', b"qx"),
     (b'c', b"bfgjpvx"),
     (b'd', b"qx"),

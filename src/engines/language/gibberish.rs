@@ -1,8 +1,9 @@
 //! Is the answer made of words at all?
 //!
 //! **Formula**: value = the larger of
-//! - implausible words / words, over the words that [`spelling`](crate::text::spelling) judges, when there are at least
-//!   [`WORDS_MIN`]
+//! - implausible words / words, over the lower-case words of 4 to 30 letters a to z outside of code, when there are at least
+//!   [`WORDS_MIN`]. A word is implausible when it holds a pair of letters that hardly any language in Latin script has, no
+//!   vowel, or 6 consonants in a row; see [`spelling`](crate::text::spelling)
 //! - damaged characters / code points x 20, at most 1: U+FFFD, and UTF-8 that was read as Latin-1 ("Ã©", "â€™")
 //!
 //! `gibberish` fires from [`WORDS_FIRE_FROM`] on for words, and from [`DAMAGED_MIN`] damaged characters and [`DAMAGED_FIRE_FROM`]
@@ -10,7 +11,9 @@
 //!
 //! **Range**: 0 (words) to 1 (none).
 //!
-//! **Source**: ours.
+//! **Source**: ours. The pairs occur less than 8 times in a million pairs of 3 million letters of English prose, and in no
+//! native word of German, Dutch, Nordic, Romance or Slavic languages that we know. A random word of six letters holds
+//! one in half of the cases.
 //!
 //! **Limits**: words of other alphabets are not judged; a text of them alone is `not_assessed`. Salad of real words is
 //! not seen.

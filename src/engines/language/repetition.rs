@@ -14,7 +14,8 @@
 //! **Source**: period by the prefix function of the reversed text (Knuth, Morris, Pratt 1977); share of repeated n-grams as
 //! in Holtzman et al. 2020 (neural text degeneration).
 //!
-//! **Limits**: linear in the text but for a sort of its lines. Of a long text the last [`WORDS_MAX`] words count. Tables and lists
+//! **Limits**: linear in the text but for a sort of its lines. A loop is looked for when the last bytes of the text, or those before
+//! its last word, stand in it three times. Of a long text the last [`WORDS_MAX`] words count. Tables and lists
 //! that differ in one word per line repeat phrases by nature, which is why that cut is high.
 
 use schemars::JsonSchema;
@@ -322,6 +323,16 @@ mod tests {
         #[test]
         fn the_value_is_a_share(text in "[ab \n.]{0,400}") {
             prop_assert!((0.0..=1.0).contains(&Repetition::of(&text, &Features::of(&text)).value()));
+        }
+
+        #[test]
+        fn a_search_that_stops_early_finds_what_a_whole_one_finds(
+            start in "[ab]{0,60}", unit in "[a-c]{1,6}", times in 0_usize..12, end in "[ab]{0,60}",
+        ) {
+            let text = format!("{start}{}{end}", unit.repeat(times));
+            let bytes = text.as_bytes();
+            let (early, whole) = (bytes.len(), LOOPS_MIN * bytes.len());
+            prop_assert_eq!(repetitions(bytes.iter(), early, 20), repetitions(bytes.iter(), whole, 20));
         }
 
         #[test]
