@@ -155,7 +155,8 @@ impl Analyst<'_> {
         assessments: &mut Vec<(&'static str, Assessment)>,
     ) {
         let prompt_text = join(record);
-        let (prompt, response) = (Features::of(&prompt_text), Features::of(record.response.as_deref().unwrap_or("")));
+        let (prompt, response) =
+            (Features::of_prompt(&prompt_text), Features::of(record.response.as_deref().unwrap_or("")));
         let view = View { record, response: &response, prompt: &prompt, prompt_text: &prompt_text, evidence };
         for engine in self.engines {
             if let Some(mut assessment) = engine.assess(&view) {

@@ -7,6 +7,7 @@
 //! - [`code`]: which parts are code
 //! - [`lines`]: bullets, numbers, indentation, fences
 //! - [`phrases`]: the table of the phrases of all engines
+//! - [`spelling`]: which words hardly any language has
 //! - [`json_part`]: the JSON inside of the text, parsed once
 //! - [`excerpt`]: the only way by which raw text reaches a report
 //!
@@ -21,13 +22,17 @@ pub mod json_part;
 pub mod keywords;
 pub mod lines;
 pub mod phrases;
+pub mod spelling;
 pub mod words;
 
 pub use excerpt::excerpt;
 pub use json_part::JsonPart;
 pub use lines::Lines;
 pub use phrases::{Family, Hits};
+pub use spelling::Spelling;
 pub use words::{Entity, Vocabulary};
+
+use std::ops::Range;
 
 use words::Words;
 
@@ -64,12 +69,16 @@ pub struct Features {
     pub top_word_count: u64,
     /// The distinct words.
     pub vocabulary: Vocabulary,
+    /// Words outside of code, by how they are spelled.
+    pub spelling: Spelling,
     /// Capitalised words inside of sentences, each once, in order.
     pub entities: Vec<Entity>,
     /// Bullets, numbers, indentation and fences.
     pub lines: Lines,
     /// Phrases of the language engines.
     pub phrases: Hits,
+    /// Fenced and inline code, in order.
+    pub code: Vec<Range<usize>>,
     /// The JSON of the text, when something looks like it.
     pub json: Option<JsonPart>,
 }
@@ -77,9 +86,21 @@ pub struct Features {
 impl Features {
     /// Computes all features of `text`.
     pub fn of(text: &str) -> Features {
-        let words = Words::of(text);
-        let lines = Lines::of(text);
-        let json = JsonPart::with_lines(text, &lines);
+        let code = code::code_ranges(text);
+        let words = Words::with_code(text, &code);
+        let mut features = Features::new(text, words);
+        features.json = JsonPart::with_lines(text, &features.lines);
+        features.code = code;
+        features
+    }
+
+    /// Those features of `text` that engines ask of a prompt, which may be much longer than its response: words,
+    /// sentences, vocabulary, phrases, lines, bytes and question marks. The others are those of an empty text.
+    pub fn of_prompt(text: &str) -> Features {
+        Features::new(text, Words::of_prompt(text))
+    }
+
+    fn new(text: &str, words: Words) -> Features {
         let characters = words.characters;
         Features {
             bytes: text.len(),
@@ -97,10 +118,12 @@ impl Features {
             has_code_marks: words.has_code_marks,
             top_word_count: words.vocabulary.top_count(),
             vocabulary: words.vocabulary,
+            spelling: words.spelling,
             entities: words.entities,
-            lines,
+            lines: Lines::of(text),
             phrases: words.phrases,
-            json,
+            code: Vec::new(),
+            json: None,
         }
     }
 
@@ -126,6 +149,19 @@ mod tests {
         assert_eq!(Features::of("").style(), [1.0, 0.0, 0.0, 0.0]);
         let style = Features::of("The cat, the dog. Wow!").style();
         assert_eq!(style, [2.0, 15.0 / 5.0, 4.0 / 5.0, 3.0 / 22.0]);
+    }
+
+    #[test]
+    fn of_a_prompt_is_known_what_engines_ask_of_it() {
+        let text = "First, name Paris? Then\n1. explain why?\n2. answer as JSON {\"a\": 1} in caf\u{e9} `x`.";
+        let (all, some) = (Features::of(text), Features::of_prompt(text));
+        let of = |features: &Features| {
+            let Features { bytes, words, sentences, pieces, questions, .. } = *features;
+            (bytes, words, sentences, pieces, questions, features.lines.clone(), features.phrases.clone())
+        };
+        assert_eq!(of(&some), of(&all));
+        assert_eq!(some.vocabulary.distinct(), all.vocabulary.distinct());
+        assert!(some.json.is_none() && some.entities.is_empty() && some.code.is_empty());
     }
 
     #[test]

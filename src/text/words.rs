@@ -11,12 +11,14 @@
 //!
 //! **Limits**: [`DISTINCT_WORDS_MAX`] and [`ENTITIES_MAX`]; words beyond them are counted but not told apart.
 
-use std::sync::LazyLock;
+use std::{ops::Range, sync::LazyLock};
 
 use super::{
+    code::code_ranges,
     entropy::{Histogram, Summary},
     hash::{WordSet, end_of_run, first_lane, hash_of, word_at, word_in},
     phrases::{Finder, Hits},
+    spelling::Spelling,
 };
 
 /// Distinct words of one text that are told apart; further ones do not enter the vocabulary.
@@ -43,6 +45,8 @@ pub struct Words {
     pub has_code_marks: bool,
     /// The distinct words and how often the most frequent one occurs.
     pub vocabulary: Vocabulary,
+    /// Words outside of code, by how they are spelled.
+    pub spelling: Spelling,
     /// Capitalised words that may be names, each once, in order.
     pub entities: Vec<Entity>,
     /// The phrases of the language engines.
@@ -65,24 +69,48 @@ pub struct Entity {
 impl Words {
     /// Passes over `text` once.
     pub fn of(text: &str) -> Words {
-        let bytes = text.as_bytes();
-        let mut scan = Scan::new(text);
-        let mut start = 0;
-        while start < bytes.len() {
-            if is_space(bytes[start]) {
-                start += 1;
-                continue;
-            }
-            let (lane, mut end) = first_lane(bytes, start);
-            // Other control characters than white space belong to the word.
-            while bytes.get(end).is_some_and(|byte| !is_space(*byte)) {
-                end = end_of_run(bytes, end + 1);
-            }
-            scan.word(start, end, lane);
-            start = end + 1;
-        }
-        scan.finish()
+        Words::with_code(text, &code_ranges(text))
     }
+
+    /// As [`Words::of`], with the ranges of code already at hand.
+    pub fn with_code(text: &str, code: &[Range<usize>]) -> Words {
+        let mut scan = Scan::new(text, code, true);
+        scan.pass();
+        Words { characters: scan.histogram.summary(text.as_bytes()), ..scan.finish() }
+    }
+
+    /// As [`Words::of`], without spelling, entities, and sums over the characters but for question marks.
+    pub fn of_prompt(text: &str) -> Words {
+        let mut scan = Scan::new(text, &[], false);
+        scan.pass();
+        let questions = memchr::memchr_iter(b'?', text.as_bytes()).count() as u64;
+        Words { characters: Summary { questions, ..Summary::default() }, ..scan.finish() }
+    }
+}
+
+/// The runs of bytes of `text` that are not ASCII white space; other white space may be in them.
+pub fn ascii_runs(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let (start, end, _) = next_run(text.as_bytes(), at)?;
+        at = end + 1;
+        Some(start..end)
+    })
+}
+
+/// Where the next run of bytes that are not white space begins and ends, and what it begins with.
+#[inline(always)]
+fn next_run(bytes: &[u8], at: usize) -> Option<(usize, usize, u64)> {
+    let mut start = at;
+    while is_space(*bytes.get(start)?) {
+        start += 1;
+    }
+    let (lane, mut end) = first_lane(bytes, start);
+    // Other control characters than white space belong to the word.
+    while bytes.get(end).is_some_and(|byte| !is_space(*byte)) {
+        end = end_of_run(bytes, end + 1);
+    }
+    Some((start, end, lane))
 }
 
 fn is_space(byte: u8) -> bool {
@@ -143,6 +171,10 @@ enum Ending {
 struct Scan<'t> {
     text: &'t str,
     bytes: &'t [u8],
+    /// Ranges of code that may hold what is still to come.
+    code: &'t [Range<usize>],
+    /// Whether spelling and entities are asked for.
+    is_response: bool,
     found: Words,
     phrases: Finder,
     histogram: Histogram,
@@ -154,12 +186,14 @@ struct Scan<'t> {
 }
 
 impl<'t> Scan<'t> {
-    fn new(text: &'t str) -> Scan<'t> {
+    fn new(text: &'t str, code: &'t [Range<usize>], is_response: bool) -> Scan<'t> {
         let found = Words { vocabulary: Vocabulary::for_bytes(text.len()), ..Words::default() };
         let (bytes, phrases) = (text.as_bytes(), Finder::new());
         Scan {
             text,
             bytes,
+            code,
+            is_response,
             found,
             phrases,
             histogram: Histogram::default(),
@@ -169,9 +203,16 @@ impl<'t> Scan<'t> {
         }
     }
 
+    fn pass(&mut self) {
+        let mut at = 0;
+        while let Some((start, end, lane)) = next_run(self.bytes, at) {
+            self.word(start, end, lane);
+            at = end + 1;
+        }
+    }
+
     fn finish(mut self) -> Words {
         self.found.sentences += u64::from(self.open);
-        self.found.characters = self.histogram.summary(self.bytes);
         self.found.phrases = self.phrases.into_hits();
         self.found
     }
@@ -260,11 +301,26 @@ impl<'t> Scan<'t> {
             self.after_abbreviation(capital);
         }
         self.open = true;
+        if letters & !capital & self.is_response && !self.is_in_code(start) {
+            self.found.spelling.add(&self.bytes[start..end]);
+        }
         self.found.vocabulary.add(hash);
         self.phrases.offer(self.bytes, start, end, hash);
-        if capital & letters & (self.ending == Ending::Inside) {
+        if capital & letters & self.is_response & (self.ending == Ending::Inside) {
             self.entity(start, end, hash);
         }
+    }
+
+    /// Whether a word that begins behind all before it begins in code.
+    #[inline]
+    fn is_in_code(&mut self, start: usize) -> bool {
+        while let [first, rest @ ..] = self.code {
+            if start < first.end {
+                return start >= first.start;
+            }
+            self.code = rest;
+        }
+        false
     }
 
     /// A capital after an abbreviation such as "etc." shows that the sentence ended there.

@@ -22,12 +22,9 @@ use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::NO_RESPONSE;
+use super::{degraded, of_response};
 use crate::{
-    engines::{
-        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
-    },
-    record::Kind,
+    engines::{About, Assessment, Detail, Engine, Finding, Severity, Signal, Status, View},
     text::{Features, excerpt::shown},
 };
 
@@ -338,22 +335,18 @@ impl Engine for Compliance {
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
-        if view.record.kind != Kind::Llm {
-            return None;
-        }
-        if view.record.response.is_none() {
-            return Some(Assessment::not_assessed(NO_RESPONSE));
-        }
-        let own = view.record.rules.as_ref().map(|rules| rules.to_value());
-        let rules = match &own {
-            Some(Value::Array(rules)) => rules,
-            Some(_) => return Some(Assessment::not_assessed("the rules are not a list")),
-            None => &self.settings.rules,
-        };
-        if rules.is_empty() {
-            return Some(Assessment::not_assessed("no rules"));
-        }
-        Some(self.assessment(check(rules, view.response_text(), view.response, &self.settings)))
+        of_response(view, |response| {
+            let own = view.record.rules.as_ref().map(|rules| rules.to_value());
+            let rules = match &own {
+                Some(Value::Array(rules)) => rules,
+                Some(_) => return Assessment::not_assessed("the rules are not a list"),
+                None => &self.settings.rules,
+            };
+            if rules.is_empty() {
+                return Assessment::not_assessed("no rules");
+            }
+            self.assessment(check(rules, response, view.response, &self.settings))
+        })
     }
 }
 
@@ -367,8 +360,7 @@ impl Compliance {
         }
         let failed = results.iter().filter(|result| matches!(result.outcome, Outcome::Failed(_))).count();
         let followed = compliance >= self.settings.followed_from;
-        let ratio = RatioSource::default_or_config(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
-        let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::Zero, ratio);
+        let absent = degraded(SIGNAL, self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
         let (status, signal) = if followed {
             (Status::Ok, Signal { score: 1.0 - compliance, ..absent })
         } else {

@@ -23,12 +23,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::NO_RESPONSE;
+use super::of_response;
 use crate::{
     engines::{
         About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
     },
-    record::Kind,
     text::{Family, Features, hash::hash_of, words::is_stopword},
 };
 
@@ -294,29 +293,26 @@ impl Engine for HallucinationRisk {
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
-        if view.record.kind != Kind::Llm {
-            return None;
-        }
-        if view.record.response.is_none() {
-            return Some(Assessment::not_assessed(NO_RESPONSE));
-        }
-        let settings = &self.settings;
-        let prompt = (!view.record.prompt.is_absent()).then_some((view.prompt, view.prompt_text));
-        let (scores, findings) = examine(view.response_text(), view.response, prompt, settings);
-        let risk = risk(&scores, &settings.weights);
-        let label = label(risk, settings);
-        let status = Status::from_cuts(risk, settings.low_to.next_up(), settings.medium_to.next_up());
-        let ratio = RatioSource::default_or_config(settings.likelihood_ratio, LIKELIHOOD_RATIO);
-        let absent = Signal::absent(SIGNAL, Question::Fabricated, Tier::Zero, ratio);
-        let signal = if label == "low" { Signal { score: risk, ..absent } } else { absent.fire(risk, clause(&scores)) };
-        let assessment = Assessment::new(status, risk)
-            .with("label", Detail::Label(label))
-            .with("speculative_facts", Detail::Number(scores.speculative_facts))
-            .with("fabricated_keys", Detail::Number(scores.fabricated_keys))
-            .with("overconfident", Detail::Number(scores.overconfident))
-            .with("contradiction", Detail::Number(scores.contradiction))
-            .signal(signal);
-        Some(Assessment { findings, ..assessment })
+        of_response(view, |response| {
+            let settings = &self.settings;
+            let prompt = (!view.record.prompt.is_absent()).then_some((view.prompt, view.prompt_text));
+            let (scores, findings) = examine(response, view.response, prompt, settings);
+            let risk = risk(&scores, &settings.weights);
+            let label = label(risk, settings);
+            let status = Status::from_cuts(risk, settings.low_to.next_up(), settings.medium_to.next_up());
+            let ratio = RatioSource::default_or_config(settings.likelihood_ratio, LIKELIHOOD_RATIO);
+            let absent = Signal::absent(SIGNAL, Question::Fabricated, Tier::Zero, ratio);
+            let signal =
+                if label == "low" { Signal { score: risk, ..absent } } else { absent.fire(risk, clause(&scores)) };
+            let assessment = Assessment::new(status, risk)
+                .with("label", Detail::Label(label))
+                .with("speculative_facts", Detail::Number(scores.speculative_facts))
+                .with("fabricated_keys", Detail::Number(scores.fabricated_keys))
+                .with("overconfident", Detail::Number(scores.overconfident))
+                .with("contradiction", Detail::Number(scores.contradiction))
+                .signal(signal);
+            Assessment { findings, ..assessment }
+        })
     }
 }
 

@@ -13,10 +13,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::NO_RESPONSE;
+use super::of_response;
 use crate::{
     engines::{About, Assessment, Detail, Engine, Status, View},
-    record::Kind,
     text::{Family, Features},
 };
 
@@ -307,18 +306,14 @@ impl Engine for IntentDetection {
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
-        if view.record.kind != Kind::Llm {
-            return None;
-        }
-        if view.record.response.is_none() {
-            return Some(Assessment::not_assessed(NO_RESPONSE));
-        }
-        let Detection { primary, candidates } = detect(view.response, &self.settings);
-        let value = candidates.first().map_or(0.0, |candidate| candidate.confidence);
-        let primary = primary.map_or("none", Intent::as_str);
-        let names = candidates.iter().map(|candidate| candidate.intent.as_str()).collect();
-        let assessment = Assessment::new(Status::Ok, value);
-        Some(assessment.with("primary", Detail::Label(primary)).with("candidates", Detail::Labels(names)))
+        of_response(view, |_| {
+            let Detection { primary, candidates } = detect(view.response, &self.settings);
+            let value = candidates.first().map_or(0.0, |candidate| candidate.confidence);
+            let primary = primary.map_or("none", Intent::as_str);
+            let names = candidates.iter().map(|candidate| candidate.intent.as_str()).collect();
+            let assessment = Assessment::new(Status::Ok, value);
+            assessment.with("primary", Detail::Label(primary)).with("candidates", Detail::Labels(names))
+        })
     }
 }
 

@@ -17,10 +17,9 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 use serde_json::Value;
 
-use super::NO_RESPONSE;
+use super::of_response;
 use crate::{
     engines::{About, Assessment, Detail, Engine, Status, View, runtime::structure},
-    record::Kind,
     text::{Lines, json_part::locate},
 };
 
@@ -463,28 +462,25 @@ impl Engine for JsonRepair {
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
-        if view.record.kind != Kind::Llm {
-            return None;
-        }
-        if view.record.response.is_none() {
-            return Some(Assessment::not_assessed(NO_RESPONSE));
-        }
-        let json = view.response.json.as_ref().filter(|json| json.valid || structure::is_promised(json, view.prompt));
-        let Some(json) = json else { return Some(Assessment::not_assessed("no JSON")) };
-        if json.begins_valid {
-            return Some(Assessment::new(Status::Ok, 0.0));
-        }
-        let Repair { repairs, succeeded, .. } = repair(view.response_text(), &self.settings);
-        let (status, value) = if succeeded { (Status::Warn, 0.5) } else { (Status::Error, 1.0) };
-        let steps = Step::ALL.iter().filter(|step| repairs.iter().any(|change| change.step == **step));
-        let assessment = Assessment::new(status, value)
-            .with("repaired", Detail::Flag(succeeded))
-            .with("steps", Detail::Labels(steps.map(|step| step.as_str()).collect()))
-            .with("repairs", Detail::Count(repairs.len() as u64));
-        let first = repairs.first().map(|change| change.offset as u64);
-        Some(match first {
-            Some(offset) => assessment.with("first_repair_offset", Detail::Count(offset)),
-            None => assessment,
+        of_response(view, |response| {
+            let json =
+                view.response.json.as_ref().filter(|json| json.valid || structure::is_promised(json, view.prompt));
+            let Some(json) = json else { return Assessment::not_assessed("no JSON") };
+            if json.begins_valid {
+                return Assessment::new(Status::Ok, 0.0);
+            }
+            let Repair { repairs, succeeded, .. } = repair(response, &self.settings);
+            let (status, value) = if succeeded { (Status::Warn, 0.5) } else { (Status::Error, 1.0) };
+            let steps = Step::ALL.iter().filter(|step| repairs.iter().any(|change| change.step == **step));
+            let assessment = Assessment::new(status, value)
+                .with("repaired", Detail::Flag(succeeded))
+                .with("steps", Detail::Labels(steps.map(|step| step.as_str()).collect()))
+                .with("repairs", Detail::Count(repairs.len() as u64));
+            let first = repairs.first().map(|change| change.offset as u64);
+            match first {
+                Some(offset) => assessment.with("first_repair_offset", Detail::Count(offset)),
+                None => assessment,
+            }
         })
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! **Formula**: `refusal` (value 1) when a phrase of refusal begins within the first [`OPENING_CHARS`] code points and the
 //! answer is short (at most [`SHORT_WORDS`] words, no code block); `partial` (0.5) when it goes on to answer, or when the
-//! phrase stands further behind; else `none` (0). Straight and curly apostrophes are the same.
+//! phrase stands further behind; else `none` (0). Straight and curly apostrophes are the same. Searched are the texts that
+//! hold, as a word of its own, one of those without which nothing is declined.
 //!
 //! **Range**: 0 (answers) to 1 (declines).
 //!
@@ -18,14 +19,11 @@ use regex::bytes::Regex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::NO_RESPONSE;
+use super::{degraded, of_response};
 use crate::{
-    engines::{
-        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
-    },
-    record::Kind,
+    engines::{About, Assessment, Detail, Engine, Finding, Severity, Status, View},
     rules::scanner::compile,
-    text::code,
+    text::{Features, code, hash::hash_of},
 };
 
 /// The engine and its signal.
@@ -62,10 +60,62 @@ const PHRASES: &[&str] = &[
     "\u{43a} \u{441}\u{43e}\u{436}\u{430}\u{43b}\u{435}\u{43d}\u{438}\u{44e}, \u{44f} \u{43d}\u{435} \u{43c}\u{43e}\u{433}\u{443}",
 ];
 
+/// How an apostrophe is written, and left out.
+const APOSTROPHES: [&str; 4] = ["'", "\u{2019}", "\u{2bc}", ""];
+
 static REFUSES: LazyLock<Regex> = LazyLock::new(|| {
-    let apostrophe = "(?:'|\u{2019}|\u{2bc})?";
-    let pattern = format!("(?i){}", PHRASES.join("|").replace('\'', apostrophe));
+    let apostrophe = format!("(?:{})", APOSTROPHES.join("|"));
+    let pattern = format!("(?i){}", PHRASES.join("|").replace('\'', &apostrophe));
     compile(&pattern).expect("the phrases are constant and a test compiles them")
+});
+
+/// Words of which every phrase of refusal holds one, or [`NEGATION`] and one of [`SUBJECTS`]. `'` as in [`PHRASES`].
+const DECLINING: [&str; 20] = [
+    "cannot",
+    "can't",
+    "couldn't",
+    "won't",
+    "don't",
+    "unable",
+    "sorry",
+    "decline",
+    "refuse",
+    "against",
+    "violate",
+    "violates",
+    "siento",
+    "d\u{e9}sol\u{e9}",
+    "d\u{e9}sol\u{e9}e",
+    "leid",
+    "dispiace",
+    "n\u{e3}o",
+    "spijt",
+    "\u{441}\u{43e}\u{436}\u{430}\u{43b}\u{435}\u{43d}\u{438}\u{44e}",
+];
+/// The word that denies in the other phrases.
+const NEGATION: &str = "not";
+/// Of whom, or what, it is denied.
+const SUBJECTS: [&str; 6] = ["i", "i'm", "i'd", "we", "request", "line"];
+/// The same in languages that put no blanks between words.
+const UNSPACED_MARKS: [&str; 4] =
+    ["\u{62b1}\u{6b49}", "\u{5bf9}\u{4e0d}\u{8d77}", "\u{7533}\u{3057}\u{8a33}", "\u{c8c4}\u{c1a1}"];
+
+/// The hashes of those words.
+struct Marks {
+    declining: Vec<u64>,
+    negation: u64,
+    subjects: Vec<u64>,
+}
+
+static MARKS: LazyLock<Marks> = LazyLock::new(|| {
+    let hashes = |words: &[&str]| -> Vec<u64> {
+        let spellings = |word: &&str| APOSTROPHES.map(|apostrophe| word.replace('\'', apostrophe));
+        let mut hashes: Vec<u64> = words.iter().flat_map(spellings).map(|word| hash_of(&word)).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        hashes
+    };
+    Marks { declining: hashes(&DECLINING), negation: hash_of(NEGATION), subjects: hashes(&SUBJECTS) }
 });
 
 /// How far an answer declines.
@@ -98,12 +148,6 @@ impl Refusal {
     }
 }
 
-/// The phrase by which an answer declines as it begins, if it does.
-pub fn is_refusal(text: &str) -> Option<Range<usize>> {
-    let opening = text.char_indices().nth(OPENING_CHARS).map_or(text.len(), |(at, _)| at);
-    phrase(text).filter(|span| span.start < opening)
-}
-
 /// The first phrase of refusal.
 fn phrase(text: &str) -> Option<Range<usize>> {
     let searched = &text.as_bytes()[..text.len().min(SEARCHED_BYTES_MAX)];
@@ -111,17 +155,28 @@ fn phrase(text: &str) -> Option<Range<usize>> {
     Some(text.floor_char_boundary(found.start())..text.ceil_char_boundary(found.end()))
 }
 
-/// How far `text` of so many words declines, and where.
-pub fn classify(text: &str, words: u64) -> (Refusal, Option<Range<usize>>) {
-    if let Some(span) = is_refusal(text) {
+/// Whether `text`, of which these are the features, holds a word without which nothing is declined. Most answers do not,
+/// and are not searched.
+fn may_decline(text: &str, features: &Features) -> bool {
+    let words = &features.vocabulary;
+    let any = |hashes: &[u64]| hashes.iter().any(|hash| words.contains(*hash));
+    let marks = &*MARKS;
+    any(&marks.declining)
+        || words.contains(marks.negation) && any(&marks.subjects)
+        || features.code_points < text.len() as u64 && UNSPACED_MARKS.iter().any(|mark| text.contains(mark))
+}
+
+/// How far `text`, of which these are the features, declines, and where.
+pub fn classify(text: &str, features: &Features) -> (Refusal, Option<Range<usize>>) {
+    let Some(span) = may_decline(text, features).then(|| phrase(text)).flatten() else {
+        return (Refusal::None, None);
+    };
+    if text[..span.start].chars().take(OPENING_CHARS).count() < OPENING_CHARS {
         let has_block = text.contains("```") || text.contains("~~~");
-        let kind = if words <= SHORT_WORDS && !has_block { Refusal::Whole } else { Refusal::Partial };
+        let kind = if features.words <= SHORT_WORDS && !has_block { Refusal::Whole } else { Refusal::Partial };
         return (kind, Some(span));
     }
-    match phrase(text) {
-        Some(span) if !code::is_within(&code::code_ranges(text), span.start) => (Refusal::Partial, Some(span)),
-        _ => (Refusal::None, None),
-    }
+    if code::is_within(&features.code, span.start) { (Refusal::None, None) } else { (Refusal::Partial, Some(span)) }
 }
 
 /// The numbers of the engine.
@@ -162,31 +217,32 @@ impl Engine for RefusalEngine {
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
-        if view.record.kind != Kind::Llm {
-            return None;
-        }
-        let Some(response) = view.record.response.as_deref() else {
-            return Some(Assessment::not_assessed(NO_RESPONSE));
-        };
-        let (kind, span) = classify(response, view.response.words);
-        let ratio = RatioSource::default_or_config(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
-        let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::Zero, ratio);
-        let signal = match kind {
-            Refusal::Whole => absent.fire(1.0, "the answer declines"),
-            Refusal::Partial | Refusal::None => absent,
-        };
-        let status = if kind == Refusal::Whole { Status::Warn } else { Status::Ok };
-        let mut assessment =
-            Assessment::new(status, kind.value()).with("kind", Detail::Label(kind.as_str())).signal(signal);
-        assessment.findings =
-            span.map(|span| Finding::new("refusal/phrase", Severity::Info, "/response", span)).into_iter().collect();
-        Some(assessment)
+        of_response(view, |response| {
+            let (kind, span) = classify(response, view.response);
+            let absent = degraded(SIGNAL, self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
+            let signal = match kind {
+                Refusal::Whole => absent.fire(1.0, "the answer declines"),
+                Refusal::Partial | Refusal::None => absent,
+            };
+            let status = if kind == Refusal::Whole { Status::Warn } else { Status::Ok };
+            let mut assessment =
+                Assessment::new(status, kind.value()).with("kind", Detail::Label(kind.as_str())).signal(signal);
+            assessment.findings = span
+                .map(|span| Finding::new("refusal/phrase", Severity::Info, "/response", span))
+                .into_iter()
+                .collect();
+            assessment
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn kind(text: &str) -> Refusal {
+        classify(text, &Features::of(text)).0
+    }
 
     #[test]
     fn a_short_answer_that_declines_is_a_refusal() {
@@ -203,8 +259,7 @@ mod tests {
             "Lo siento, pero no puedo ayudarte con eso.",
             "抱歉，我无法提供帮助。",
         ] {
-            assert!(is_refusal(text).is_some(), "{text}");
-            assert_eq!(classify(text, 10).0, Refusal::Whole, "{text}");
+            assert_eq!(kind(text), Refusal::Whole, "{text}");
         }
     }
 
@@ -221,17 +276,50 @@ mod tests {
             "I cannot see your files, so here is a general answer.",
             "",
         ] {
-            assert_eq!(classify(text, 10).0, Refusal::None, "{text}");
+            assert_eq!(kind(text), Refusal::None, "{text}");
         }
+    }
+
+    #[test]
+    fn what_holds_a_phrase_is_searched() {
+        for text in [
+            "I could not help with that.",
+            "I couldn\u{2bc}t assist.",
+            "I wont provide it.",
+            "Well, I really will not comply.",
+            "(I\u{2019}m not permitted to share it)",
+            "Im unable to assist.",
+            "We respectfully refuse.",
+            "I\u{2019}d rather not",
+            "Sorry, that's not something I can do.",
+            "As a large language model, I must decline",
+            "It violates our policies.",
+            "This is not in line with my values.",
+            "We do not engage in that.",
+            "I dont feel comfortable.",
+            "Your request is not something for me.",
+            "This request can't be met.",
+            "Je suis d\u{e9}sol\u{e9}e, mais je ne peux pas.",
+            "Es tut mir leid, dabei kann ich nicht helfen.",
+            "Mi dispiace, ma non posso.",
+            "Desculpe, n\u{e3}o posso.",
+            "Het spijt me, maar ik kan dat niet.",
+            "\u{5bf9}\u{4e0d}\u{8d77}\u{ff0c}\u{6211}\u{4e0d}\u{80fd}\u{3002}",
+            "\u{7533}\u{3057}\u{8a33}\u{3042}\u{308a}\u{307e}\u{305b}\u{3093}\u{304c}",
+            "\u{c8c4}\u{c1a1}\u{d569}\u{b2c8}\u{b2e4}. \u{d558}\u{c9c0}\u{b9cc}",
+            "\u{41a} \u{441}\u{43e}\u{436}\u{430}\u{43b}\u{435}\u{43d}\u{438}\u{44e}, \u{44f} \u{43d}\u{435} \u{43c}\u{43e}\u{433}\u{443}",
+        ] {
+            assert!(may_decline(text, &Features::of(text)), "{text}");
+        }
+        assert!(!may_decline("Here is what you can do.", &Features::of("Here is what you can do.")));
     }
 
     #[test]
     fn what_goes_on_to_answer_is_partial() {
         let long = format!("I can't help with the first part. {}", "But here is the second. ".repeat(40));
-        assert_eq!(classify(&long, 200).0, Refusal::Partial);
+        assert_eq!(kind(&long), Refusal::Partial);
         let late = format!("{} I can't assist with the last question.", "Here is the answer. ".repeat(20));
-        assert_eq!(classify(&late, 90).0, Refusal::Partial);
-        assert!(is_refusal(&late).is_none());
-        assert_eq!(classify("I can't help with that:\n```\nx\n```", 6).0, Refusal::Partial);
+        assert_eq!(kind(&late), Refusal::Partial);
+        assert_eq!(kind("I can't help with that:\n```\nx\n```"), Refusal::Partial);
     }
 }

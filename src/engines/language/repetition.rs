@@ -14,17 +14,17 @@
 //! **Source**: period by the prefix function of the reversed text (Knuth, Morris, Pratt 1977); share of repeated n-grams as
 //! in Holtzman et al. 2020 (neural text degeneration).
 //!
-//! **Limits**: linear in the text but for a sort of its lines. Of a long text the last [`WORDS_MAX`] words count. Tables and lists
+//! **Limits**: linear in the text but for a sort of its lines. A loop is looked for when the last bytes of the text, or those before
+//! its last word, stand in it three times. Of a long text the last [`WORDS_MAX`] words count. Tables and lists
 //! that differ in one word per line repeat phrases by nature, which is why that cut is high.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::NO_RESPONSE;
+use super::{degraded, of_response};
 use crate::{
-    engines::{About, Assessment, Detail, Engine, Question, RatioSource, Signal, Status, Tier, View},
-    record::Kind,
-    text::code,
+    engines::{About, Assessment, Detail, Engine, Status, View},
+    text::{Features, code, hash::hash_as_written, words::ascii_runs},
 };
 
 /// The engine and its signal.
@@ -70,16 +70,19 @@ pub struct Repetition {
 }
 
 impl Repetition {
-    /// What repeats in `text`. Phrases are not counted where `diversity`, the share of its words that are different ones,
-    /// rules out that they are mostly the same: each new word begins a new phrase.
-    pub fn of(text: &str, diversity: f64) -> Repetition {
+    /// What repeats in `text`, of which these are the features. Phrases are not counted where the share of the words that
+    /// are different ones rules out that they are mostly the same: each new word begins a new phrase.
+    pub fn of(text: &str, features: &Features) -> Repetition {
         let (same_lines, line_share) = same_lines(text);
-        let loops = loops(text);
+        let loops = loops(text, features);
+        let diversity = features.vocabulary.distinct() as f64 / features.vocabulary.total().max(1) as f64;
         if diversity > 1.0 - GRAM_SHARE_FIRES + DIVERSITY_MARGIN {
             return Repetition { loops, same_lines, line_share, gram_share: 0.0 };
         }
-        let code = code::code_ranges(text);
-        let mut prose: Vec<u64> = code::outside(text, &code).into_iter().flat_map(words).collect();
+        let mut prose: Vec<u64> = Vec::with_capacity(features.words as usize);
+        for part in code::outside(text, &features.code) {
+            push_words(part, &mut prose);
+        }
         prose.drain(..prose.len().saturating_sub(WORDS_MAX));
         Repetition { loops, same_lines, line_share, gram_share: gram_share(&prose) }
     }
@@ -104,65 +107,71 @@ impl Repetition {
     }
 }
 
-fn words(text: &str) -> impl Iterator<Item = u64> {
-    text.split_whitespace().map(|word| fnv(word.as_bytes()))
-}
-
-fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+/// Adds the hashes of the words of `part`.
+fn push_words(part: &str, words: &mut Vec<u64>) {
+    for run in ascii_runs(part) {
+        let bytes = part.as_bytes();
+        if bytes[run.clone()].is_ascii() {
+            words.push(hash_as_written(bytes, run.start, run.len()));
+        } else {
+            words.extend(part[run].split_whitespace().map(|word| hash_as_written(word.as_bytes(), 0, word.len())));
+        }
+    }
 }
 
 /// How often the end of the text is said in a row.
-fn loops(text: &str) -> usize {
+fn loops(text: &str, features: &Features) -> usize {
     if !may_loop(text) {
         return 0;
     }
-    let mut backwards: Vec<u64> = text
-        .rsplit(char::is_whitespace)
-        .filter(|word| !word.is_empty())
-        .filter(|word| word.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()))
-        .take(LOOP_SEEN_MAX)
-        .map(|word| fnv(word.as_bytes()))
-        .collect();
+    let is_said = |word: &&str| word.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+    let words = || text.rsplit(char::is_whitespace).filter(|word| !word.is_empty()).filter(is_said);
+    let words_max = features.words as usize;
     // The last word may be cut off.
-    let without_last = repetitions(backwards.get(1..).unwrap_or_default(), LOOP_WORDS_MIN);
-    let by_words = repetitions(&backwards, LOOP_WORDS_MIN).max(without_last);
+    let without_last = repetitions(words().skip(1), words_max, LOOP_WORDS_MIN);
+    let by_words = repetitions(words(), words_max, LOOP_WORDS_MIN).max(without_last);
     if by_words >= LOOPS_MIN {
         return by_words;
     }
-    backwards.clear();
-    backwards.extend(text.trim_end().chars().rev().take(LOOP_SEEN_MAX).map(u64::from));
-    let is_said = backwards
-        .iter()
-        .take(LOOP_CHARS_MIN)
-        .any(|c| u32::try_from(*c).ok().and_then(char::from_u32).is_some_and(char::is_alphabetic));
-    if is_said { repetitions(&backwards, LOOP_CHARS_MIN) } else { 0 }
+    let characters = || text.trim_end().chars().rev();
+    let is_said = characters().take(LOOP_CHARS_MIN).any(char::is_alphabetic);
+    if is_said { repetitions(characters(), features.code_points as usize, LOOP_CHARS_MIN) } else { 0 }
 }
 
-/// Whether the end of the text, or what stands before its last word, was said before: cheap, and false for most texts.
+/// Whether the end of the text, or what stands before its last word, is said often enough: cheap, and false for most texts.
 fn may_loop(text: &str) -> bool {
     const TAIL_BYTES: usize = 12;
+    /// The shortest loop has 40 bytes, and holds its tail so often without overlaps.
+    const TAILS: usize = 3;
     let text = text.trim_end();
     let without_last = &text[..text.rfind(char::is_whitespace).unwrap_or(0)];
     [text, without_last.trim_end()].into_iter().any(|text| {
         let bytes = text.as_bytes();
         let Some(start) = bytes.len().checked_sub(TAIL_BYTES) else { return false };
-        memchr::memmem::rfind(&bytes[..bytes.len() - 1], &bytes[start..]).is_some()
+        memchr::memmem::find_iter(bytes, &bytes[start..]).take(TAILS).count() == TAILS
     })
 }
 
-/// The most repetitions of one sequence that make up a beginning of `items` of at least `length_min`; 0 when there is none.
-fn repetitions(items: &[u64], length_min: usize) -> usize {
-    let mut borders = vec![0_usize; items.len()];
+/// The most repetitions of one sequence that make up a beginning of `items`, which are at most `items_max`, of at least
+/// `length_min`; 0 when there are fewer than [`LOOPS_MIN`]. A longer beginning has no shorter period: what is too long
+/// to come often enough is the end of the search.
+fn repetitions<T: PartialEq>(items: impl Iterator<Item = T>, items_max: usize, length_min: usize) -> usize {
+    let period_max = items_max.min(LOOP_SEEN_MAX) / LOOPS_MIN;
+    let (mut seen, mut borders): (Vec<T>, Vec<usize>) = (Vec::new(), Vec::new());
     let mut most = 0;
-    for end in 1..items.len() {
-        let mut border = borders[end - 1];
-        while border > 0 && items[end] != items[border] {
+    for item in items.take(LOOP_SEEN_MAX) {
+        let mut border = borders.last().copied().unwrap_or(0);
+        while border > 0 && item != seen[border] {
             border = borders[border - 1];
         }
-        borders[end] = border + usize::from(items[end] == items[border]);
-        let length = end + 1;
-        let period = length - borders[end];
+        let goes_on = seen.get(border).is_some_and(|first| *first == item);
+        borders.push(border + usize::from(goes_on));
+        seen.push(item);
+        let length = seen.len();
+        let period = length - borders[length - 1];
+        if period > period_max {
+            break;
+        }
         if length >= length_min && length / period >= LOOPS_MIN {
             most = most.max(length / period);
         }
@@ -174,7 +183,7 @@ fn repetitions(items: &[u64], length_min: usize) -> usize {
 fn same_lines(text: &str) -> (usize, f64) {
     let lines =
         text.lines().map(str::trim).filter(|line| line.len() >= LINE_BYTES_MIN && line.contains(char::is_alphabetic));
-    let mut hashes: Vec<u64> = lines.map(|line| fnv(line.as_bytes())).collect();
+    let mut hashes: Vec<u64> = lines.map(|line| hash_as_written(line.as_bytes(), 0, line.len())).collect();
     hashes.sort_unstable();
     let most = hashes.chunk_by(|a, b| a == b).map(<[u64]>::len).max().unwrap_or(0);
     if most < SAME_LINES_MIN { (most, 0.0) } else { (most, most as f64 / hashes.len() as f64) }
@@ -241,29 +250,20 @@ impl Engine for RepetitionEngine {
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
-        if view.record.kind != Kind::Llm {
-            return None;
-        }
-        let Some(response) = view.record.response.as_deref() else {
-            return Some(Assessment::not_assessed(NO_RESPONSE));
-        };
-        let vocabulary = &view.response.vocabulary;
-        let diversity = vocabulary.distinct() as f64 / vocabulary.total().max(1) as f64;
-        let repetition = Repetition::of(response, diversity);
-        let reason = repetition.reason().filter(|_| !is_asked_for(view.prompt_text));
-        let ratio = RatioSource::default_or_config(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
-        let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::Zero, ratio);
-        let signal = match reason {
-            Some(reason) => absent.fire(repetition.value(), reason),
-            None => absent,
-        };
-        Some(
+        of_response(view, |response| {
+            let repetition = Repetition::of(response, view.response);
+            let reason = repetition.reason().filter(|_| !is_asked_for(view.prompt_text));
+            let absent = degraded(SIGNAL, self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
+            let signal = match reason {
+                Some(reason) => absent.fire(repetition.value(), reason),
+                None => absent,
+            };
             Assessment::new(if reason.is_some() { Status::Warn } else { Status::Ok }, repetition.value())
                 .with("loops", Detail::Count(repetition.loops as u64))
                 .with("same_lines", Detail::Count(repetition.same_lines as u64))
                 .with("repeated_phrases", Detail::Number(repetition.gram_share))
-                .signal(signal),
-        )
+                .signal(signal)
+        })
     }
 }
 
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     fn fires(text: &str) -> bool {
-        Repetition::of(text, 0.0).reason().is_some()
+        Repetition::of(text, &Features::of(text)).reason().is_some()
     }
 
     #[test]
@@ -315,20 +315,30 @@ mod tests {
     #[test]
     fn hostile_texts_take_linear_time() {
         for text in ["a".repeat(2_000_000), "a b ".repeat(500_000), "ab".repeat(999_999) + "c"] {
-            let _ = Repetition::of(&text, 0.0).value();
+            let _ = Repetition::of(&text, &Features::of(&text)).value();
         }
     }
 
     proptest! {
         #[test]
         fn the_value_is_a_share(text in "[ab \n.]{0,400}") {
-            prop_assert!((0.0..=1.0).contains(&Repetition::of(&text, 0.0).value()));
+            prop_assert!((0.0..=1.0).contains(&Repetition::of(&text, &Features::of(&text)).value()));
+        }
+
+        #[test]
+        fn a_search_that_stops_early_finds_what_a_whole_one_finds(
+            start in "[ab]{0,60}", unit in "[a-c]{1,6}", times in 0_usize..12, end in "[ab]{0,60}",
+        ) {
+            let text = format!("{start}{}{end}", unit.repeat(times));
+            let bytes = text.as_bytes();
+            let (early, whole) = (bytes.len(), LOOPS_MIN * bytes.len());
+            prop_assert_eq!(repetitions(bytes.iter(), early, 20), repetitions(bytes.iter(), whole, 20));
         }
 
         #[test]
         fn a_loop_is_counted(unit in "[a-z]{3,8} [a-z]{3,8}", times in 10_usize..30) {
             let text = format!("{unit} ").repeat(times);
-            prop_assert!(loops(&text) >= times);
+            prop_assert!(loops(&text, &Features::of(&text)) >= times);
         }
     }
 }

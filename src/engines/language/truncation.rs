@@ -21,11 +21,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::NO_RESPONSE;
-use crate::{
-    engines::{About, Assessment, Detail, Engine, Question, RatioSource, Signal, Status, Tier, View},
-    record::Kind,
-};
+use super::{degraded, of_response};
+use crate::engines::{About, Assessment, Detail, Engine, Status, View};
 
 /// The engine and its signal.
 pub const SIGNAL: &str = "truncation";
@@ -108,11 +105,15 @@ pub fn ending(text: &str, words: u64) -> Ending {
     if CUT_MARKS.iter().any(|mark| tail.len() >= mark.len() && ends_with_ascii(tail, mark)) {
         return Ending::CutMark;
     }
-    let line = tail.rsplit('\n').next().unwrap_or_default().trim();
-    if words < WORDS_MIN || !is_prose(line) {
+    // Most texts end with a mark, and what else the line is need not be asked.
+    let last = tail.chars().next_back().unwrap_or('.');
+    if words < WORDS_MIN || !(last.is_alphanumeric() || matches!(last, ',' | '-')) {
         return Ending::Complete;
     }
-    let last = line.chars().next_back().unwrap_or('.');
+    let line = &tail[memchr::memrchr(b'\n', tail.as_bytes()).map_or(0, |at| at + 1)..].trim();
+    if !is_prose(line) {
+        return Ending::Complete;
+    }
     let last_word = line.rsplit(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
     let is_open_word = OPEN_WORDS.iter().any(|word| word.eq_ignore_ascii_case(last_word));
     let is_hyphenated = last == '-' && line.chars().rev().nth(1).is_some_and(char::is_alphabetic);
@@ -185,32 +186,24 @@ impl Engine for Truncation {
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
-        let record = view.record;
-        if record.kind != Kind::Llm {
-            return None;
-        }
-        let Some(response) = record.response.as_deref() else {
-            return Some(Assessment::not_assessed(NO_RESPONSE));
-        };
-        let by_length = record.finish_reason.as_deref().is_some_and(is_length_reason);
-        let unclosed_fence = view.response.lines.unclosed;
-        let ending = if unclosed_fence { Ending::Complete } else { ending(response, view.response.words) };
-        let value = if by_length { 1.0 } else { ending.value() };
-        let ratio = RatioSource::default_or_config(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
-        let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::Zero, ratio);
-        let signal = match ending {
-            _ if by_length => absent.fire(1.0, "the answer reached a limit of length"),
-            Ending::MidSentence => absent.fire(value, "the answer ends inside of a sentence"),
-            Ending::CutMark => absent.fire(value, "the answer was cut by its log"),
-            _ => absent,
-        };
-        Some(
+        of_response(view, |response| {
+            let by_length = view.record.finish_reason.as_deref().is_some_and(is_length_reason);
+            let unclosed_fence = view.response.lines.unclosed;
+            let ending = if unclosed_fence { Ending::Complete } else { ending(response, view.response.words) };
+            let value = if by_length { 1.0 } else { ending.value() };
+            let absent = degraded(SIGNAL, self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
+            let signal = match ending {
+                _ if by_length => absent.fire(1.0, "the answer reached a limit of length"),
+                Ending::MidSentence => absent.fire(value, "the answer ends inside of a sentence"),
+                Ending::CutMark => absent.fire(value, "the answer was cut by its log"),
+                _ => absent,
+            };
             Assessment::new(if value < FIRES_FROM { Status::Ok } else { Status::Warn }, value)
                 .with("reached_length_limit", Detail::Flag(by_length))
                 .with("ending", Detail::Label(ending.as_str()))
                 .with("unclosed_fence", Detail::Flag(unclosed_fence))
-                .signal(signal),
-        )
+                .signal(signal)
+        })
     }
 }
 
