@@ -1,8 +1,9 @@
 //! Many words in a text at once, in any case.
 //!
 //! Each byte belongs to one of 32 classes, and four bytes in a row, the *gram*, are one bit of a table of 2²⁰. A word is
-//! found by the rarest gram in it, so that in ordinary text few grams have their bit set, and only there are words
-//! compared. That takes a handful of instructions for each byte, whatever the number of words, and a table that is made
+//! found by the rarest two neighbouring grams in it, so that in ordinary text few grams have their bit set, and only
+//! there are words compared. Of two neighbours one ends at an odd place, so that every second gram of a text need not be
+//! looked at. That takes a handful of instructions for each byte, whatever the number of words, and a table that is made
 //! in no time; an automaton of all words takes longer to make than megabytes to pass.
 //!
 //! **Case**: ASCII letters are the same in either case; other characters are not.
@@ -103,8 +104,7 @@ impl Keywords {
             match word.len() {
                 1 => singles.push((word[0], index)),
                 2..=WORD_BYTES_MAX => {
-                    let (gram, to_end) = rarest_gram(word);
-                    calls.extend(gram.map(|gram| (gram, Call { word: index, to_end })));
+                    calls.extend(grams_of(word).into_iter().map(|(gram, to_end)| (gram, Call { word: index, to_end })));
                 }
                 _ => {}
             }
@@ -149,9 +149,11 @@ impl Keywords {
             let mut settled = end.saturating_sub(WORD_BYTES_MAX);
             if end == text.len() {
                 // What ends with the text is seen when its gram is complete.
-                for behind in 0..GRAM_BYTES {
-                    gram = next(gram, BLANK);
-                    self.look_up(text, end + behind, gram, &mut places);
+                for at in end & !1..end + GRAM_BYTES {
+                    gram = next(gram, text.get(at).map_or(BLANK, |byte| u32::from(CLASS_OF[usize::from(*byte)])));
+                    if at % 2 == 1 {
+                        self.look_up(text, at, gram, &mut places);
+                    }
                 }
                 settled = end;
             }
@@ -168,11 +170,15 @@ impl Keywords {
         }
     }
 
+    /// Looks at the grams that end at odd places of the block, which begins at an even one; the last place of a block
+    /// of odd length is left.
     fn pass(&self, text: &[u8], block: Range<usize>, mut gram: u32, places: &mut Vec<(usize, u32)>) -> u32 {
-        for (at, byte) in block.clone().zip(&text[block.clone()]) {
-            gram = next(gram, u32::from(CLASS_OF[usize::from(*byte)]));
+        let (pairs, _) = text[block.clone()].as_chunks::<2>();
+        for (index, [first, second]) in pairs.iter().enumerate() {
+            let (first, second) = (CLASS_OF[usize::from(*first)], CLASS_OF[usize::from(*second)]);
+            gram = (gram << (2 * CLASS_BITS) | u32::from(first) << CLASS_BITS | u32::from(second)) & GRAM_MASK;
             if self.grams[(gram >> 6) as usize] >> (gram & 63) & 1 != 0 {
-                self.look_up(text, at, gram, places);
+                self.look_up(text, block.start + 2 * index + 1, gram, places);
             }
         }
         for (byte, word) in &self.singles {
@@ -203,21 +209,38 @@ fn next(gram: u32, class: u32) -> u32 {
     (gram << CLASS_BITS | class) & GRAM_MASK
 }
 
-/// The grams by which a word is found, and how far behind its first byte they end: the rarest in it, or, when it is
-/// shorter than a gram, whatever may follow it.
-fn rarest_gram(word: &[u8]) -> (Range<u32>, u32) {
-    let gram_of =
-        |bytes: &[u8]| bytes.iter().fold(0, |gram, byte| gram << CLASS_BITS | u32::from(CLASS_OF[usize::from(*byte)]));
-    if word.len() < GRAM_BYTES {
-        let open_bits = CLASS_BITS * (GRAM_BYTES - word.len()) as u32;
-        let first = gram_of(word) << open_bits;
-        return (first..first + (1 << open_bits), GRAM_BYTES as u32 - 1);
+/// The grams by which a word is found, and how far behind its first byte they end: for each parity of the place where it
+/// begins, the rarest gram in it, or, when it is too short for that, whatever may stand before or behind it.
+fn grams_of(word: &[u8]) -> Vec<(u32, u32)> {
+    let class = |byte: &u8| u32::from(CLASS_OF[usize::from(*byte)]);
+    let gram = |bytes: &[u8]| bytes.iter().fold(0, |gram, byte| gram << CLASS_BITS | class(byte));
+    let frequency =
+        |bytes: &[u8]| bytes.iter().map(|byte| u64::from(FREQUENCY_OF[usize::from(*byte)])).product::<u64>();
+    // A part of the word with every class on either side; `start` is where its gram begins, from the byte before the word.
+    let open = |part: &[u8], start: usize| {
+        let behind = GRAM_BYTES - part.len() - usize::from(start == 0);
+        let before = if start == 0 { 0..CLASSES } else { 0..1 };
+        let (part_bits, behind_bits) = (CLASS_BITS * part.len() as u32, CLASS_BITS * behind as u32);
+        let middle = gram(part) << behind_bits;
+        let all = before.flat_map(move |class| (0..1 << behind_bits).map(move |last| (class, last)));
+        let grams = all.map(move |(class, last)| class << (part_bits + behind_bits) | middle | last);
+        grams.map(|gram| (gram, (start + GRAM_BYTES - 2) as u32)).collect::<Vec<_>>()
+    };
+    match word.len() {
+        0..GRAM_BYTES => [open(word, 0), open(word, 1)].concat(),
+        GRAM_BYTES => {
+            let (first, last) = (&word[..GRAM_BYTES - 1], &word[1..]);
+            let other = if frequency(first) < frequency(last) { open(first, 0) } else { open(last, 2) };
+            [vec![(gram(word), GRAM_BYTES as u32 - 1)], other].concat()
+        }
+        _ => {
+            let both = |five: &[u8]| frequency(&five[..GRAM_BYTES]) + frequency(&five[1..]);
+            let rarest = word.windows(GRAM_BYTES + 1).enumerate().min_by_key(|(_, five)| both(five));
+            let (at, five) = rarest.unwrap_or((0, word));
+            let end = (at + GRAM_BYTES - 1) as u32;
+            vec![(gram(&five[..GRAM_BYTES]), end), (gram(&five[1..=GRAM_BYTES]), end + 1)]
+        }
     }
-    let frequency = |gram: &[u8]| gram.iter().map(|byte| u64::from(FREQUENCY_OF[usize::from(*byte)])).product::<u64>();
-    let rarest = word.windows(GRAM_BYTES).zip(0..).min_by_key(|(gram, _)| frequency(gram));
-    let (gram, at) = rarest.unwrap_or((word, 0));
-    let gram = gram_of(gram);
-    (gram..gram + 1, at + GRAM_BYTES as u32 - 1)
 }
 
 #[cfg(test)]

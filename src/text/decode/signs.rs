@@ -92,96 +92,83 @@ impl<'t> Signs<'t> {
 
     fn look_at(&mut self, at: Range<usize>) {
         let bytes = self.bytes();
-        let counts = Counts::of(bytes, &at);
-        let seen = at.len() - counts.spaces;
-        if counts.letters >= 14 && counts.frequent * 100 < counts.letters * 40 {
+        let block = Block::of(bytes, &at);
+        let [letters, digits] = [block.count(is_letter), block.count(is_digit)];
+        let seen = at.len() - block.spaces(at.len());
+        // Neither letter nor digit; what cannot be enough of something is not counted.
+        let others = seen - (letters + digits).min(seen);
+        if letters >= 14 && block.count(is_frequent) * 100 < letters * 40 {
             let block = english::score(bytes[at.clone()].iter().copied());
             if block.is_strange() {
                 mark(&mut self.strange, &at);
             }
         }
-        if counts.digits >= 10 && counts.digits * 20 >= seen * 9 {
+        if digits >= 10 && digits * 20 >= seen * 9 {
             mark(&mut self.digits, &at);
         }
-        if counts.dashes >= 10 && counts.dashes * 10 >= seen * 8 {
+        if others >= 10 && block.count(is_dash) >= 10 && block.count(is_dash) * 10 >= seen * 8 {
             mark(&mut self.dashes, &at);
         }
-        if counts.singles >= 6 {
+        if block.singles() >= 6 {
             mark(&mut self.singles, &at);
         }
-        if counts.mixed >= 4 {
+        if digits + others >= 4 && block.mixed() >= 4 {
             mark(&mut self.mixed, &at);
         }
-        if counts.letters_y >= 3 && endings_in_ay(&bytes[at.clone()]) >= 3 {
+        if block.count(|byte| byte | 0x20 == b'y') >= 3 && endings_in_ay(&bytes[at.clone()]) >= 3 {
             mark(&mut self.ay, &at);
         }
     }
 }
 
-/// Counts over one block.
-#[derive(Debug)]
-struct Counts {
-    letters: usize,
-    /// E T A O I N, which are 45 of 100 letters in English and 25 in ciphers of it.
-    frequent: usize,
-    letters_y: usize,
-    digits: usize,
-    /// White space and controls.
-    spaces: usize,
-    dashes: usize,
+/// The bytes of a block between those in front and behind; blanks stand for what is not there. Each count is a loop
+/// without a branch, which takes many bytes at once.
+struct Block([u8; BLOCK_BYTES + 2]);
+
+impl Block {
+    /// The block `bytes[at]`, of at most [`BLOCK_BYTES`].
+    fn of(bytes: &[u8], at: &Range<usize>) -> Block {
+        let mut block = [b' '; BLOCK_BYTES + 2];
+        let from = at.start.saturating_sub(1);
+        let with_neighbours = &bytes[from..(at.end + 1).min(bytes.len())];
+        let start = usize::from(at.start == 0);
+        block[start..start + with_neighbours.len()].copy_from_slice(with_neighbours);
+        Block(block)
+    }
+
+    /// Bytes for which something holds.
+    #[inline(always)]
+    fn count(&self, holds: impl Fn(u8) -> bool) -> usize {
+        self.count_three(|[_, this, _]| holds(this))
+    }
+
+    /// Bytes for which something holds, together with the bytes beside them.
+    #[inline(always)]
+    fn count_three(&self, holds: impl Fn([u8; 3]) -> bool) -> usize {
+        let mut total = 0_u8;
+        for at in 0..BLOCK_BYTES {
+            total += u8::from(holds([self.0[at], self.0[at + 1], self.0[at + 2]]));
+        }
+        usize::from(total)
+    }
+
+    /// White space and controls among the first `length` bytes.
+    fn spaces(&self, length: usize) -> usize {
+        self.count(|byte| byte <= b' ') - (BLOCK_BYTES - length)
+    }
+
     /// Letters between two bytes that are neither letter nor digit.
-    singles: usize,
+    fn singles(&self) -> usize {
+        let of_word = |byte| is_letter(byte) | is_digit(byte);
+        self.count_three(|[before, this, behind]| is_letter(this) & !of_word(before) & !of_word(behind))
+    }
+
     /// Digits, and signs that look like letters, beside a letter.
-    mixed: usize,
-}
-
-impl Counts {
-    /// Counts `bytes[at]`, at most [`BLOCK_BYTES`]; what stands beside it counts as neighbours.
-    fn of(bytes: &[u8], at: &Range<usize>) -> Counts {
-        // Blocks with something in front and behind are compared with themselves, moved by a byte.
-        let neighbours = at.start.checked_sub(1).and_then(|before| bytes.get(before..=at.end));
-        if let Some(wide) = neighbours.and_then(|wide| <&[u8; BLOCK_BYTES + 2]>::try_from(wide).ok()) {
-            return Counts::of_padded(wide);
-        }
-        let mut wide = [b' '; BLOCK_BYTES + 2];
-        wide[0] = at.start.checked_sub(1).and_then(|before| bytes.get(before)).map_or(b' ', |byte| *byte);
-        wide[1..=at.len()].copy_from_slice(&bytes[at.clone()]);
-        wide[at.len() + 1] = bytes.get(at.end).map_or(b' ', |byte| *byte);
-        let mut counts = Counts::of_padded(&wide);
-        counts.spaces -= BLOCK_BYTES - at.len();
-        counts
-    }
-
-    /// Each count is a loop of its own without a branch, which takes many bytes at once.
-    fn of_padded(wide: &[u8; BLOCK_BYTES + 2]) -> Counts {
-        let dash = |byte: u8| (byte == b'-') | (byte == b'.') | (byte == b'/') | (byte == b'_') | (byte == b'|');
-        let single = |[before, this, behind]: [u8; 3]| {
-            is_letter(this) & !is_letter(before) & !is_digit(before) & !is_letter(behind) & !is_digit(behind)
-        };
-        let mixed = |[before, this, behind]: [u8; 3]| {
+    fn mixed(&self) -> usize {
+        self.count_three(|[before, this, behind]| {
             (is_digit(this) | is_sign(this)) & (is_letter(before) | is_letter(behind))
-        };
-        Counts {
-            letters: count(wide, |[_, this, _]| is_letter(this)),
-            frequent: count(wide, |[_, this, _]| is_frequent(this)),
-            letters_y: count(wide, |[_, this, _]| this | 0x20 == b'y'),
-            digits: count(wide, |[_, this, _]| is_digit(this)),
-            spaces: count(wide, |[_, this, _]| this <= b' '),
-            dashes: count(wide, |[_, this, _]| dash(this)),
-            singles: count(wide, single),
-            mixed: count(wide, mixed),
-        }
+        })
     }
-}
-
-/// For how many bytes, each with its neighbours, something holds.
-#[inline(always)]
-fn count(wide: &[u8; BLOCK_BYTES + 2], holds: impl Fn([u8; 3]) -> bool) -> usize {
-    let mut total = 0_u8;
-    for at in 0..BLOCK_BYTES {
-        total += u8::from(holds([wide[at], wide[at + 1], wide[at + 2]]));
-    }
-    usize::from(total)
 }
 
 #[inline(always)]
@@ -194,11 +181,16 @@ fn is_digit(byte: u8) -> bool {
     byte.wrapping_sub(b'0') < 10
 }
 
-/// E, T, A, O, I or N.
+/// E, T, A, O, I or N, which are 45 of 100 letters in English and 25 in ciphers of it.
 #[inline(always)]
 fn is_frequent(byte: u8) -> bool {
     let lower = byte | 0x20;
     (lower == b'e') | (lower == b't') | (lower == b'a') | (lower == b'o') | (lower == b'i') | (lower == b'n')
+}
+
+#[inline(always)]
+fn is_dash(byte: u8) -> bool {
+    (byte == b'-') | (byte == b'.') | (byte == b'/') | (byte == b'_') | (byte == b'|')
 }
 
 /// A sign that looks like a letter.
