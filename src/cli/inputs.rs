@@ -65,16 +65,16 @@ pub struct Inputs {
 #[derive(Debug, Args)]
 pub struct SettingsArgs {
     /// This configuration file, not the nearest llmverify.toml.
-    #[arg(long, value_name = "FILE", conflicts_with = "isolated", help_heading = "Settings", value_hint = ValueHint::FilePath)]
+    #[arg(long, global = true, value_name = "FILE", conflicts_with = "isolated", help_heading = "Settings", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
     /// No configuration file.
-    #[arg(long, help_heading = "Settings")]
+    #[arg(long, global = true, help_heading = "Settings")]
     pub isolated: bool,
     /// A file with rules of your own; repeatable.
-    #[arg(long, value_name = "FILE", help_heading = "Settings", value_hint = ValueHint::FilePath)]
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Settings", value_hint = ValueHint::FilePath)]
     pub rules: Vec<String>,
     /// Whose constants are the defaults.
-    #[arg(long, value_name = "WHOSE", help_heading = "Settings")]
+    #[arg(long, global = true, value_name = "WHOSE", help_heading = "Settings")]
     pub compat: Option<Compat>,
 }
 

@@ -16,14 +16,15 @@ use llmverify::{
         compression::Decompressed,
         paths::{self, Origin, Source},
     },
+    pipeline,
     redact::{Mode, Redactor, Selection, Summary, Values, values::KEY_BYTES_MIN},
     report::terminal::safe,
-    rules::{Library, Scanner},
+    rules::Scanner,
     verdict::gate::ExitStatus,
 };
 
 use super::{
-    inputs::thread_count,
+    inputs::{SettingsArgs, thread_count},
     style::{FAINT, WARNING},
 };
 
@@ -57,6 +58,8 @@ pub struct Args {
     /// Only these: `pii`, `secret`, or rules by their ids.
     #[arg(long, value_name = "RULE,...", value_delimiter = ',')]
     only: Vec<String>,
+    #[command(flatten)]
+    settings: SettingsArgs,
     /// A line above this size is taken in parts, and left out where one string is longer.
     #[arg(long, value_name = "BYTES")]
     max_record_bytes: Option<u64>,
@@ -84,7 +87,8 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Rewrites every source, in order.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let sources = paths::resolve(&args.paths)?;
-    let scanner = Arc::new(Scanner::new(Library::built_in()));
+    let library = pipeline::library(&args.settings.layers()?.settings()?)?;
+    let scanner = Arc::new(Scanner::new(library));
     let selection = Selection::new(&args.only, &scanner).map_err(|reason| anyhow::anyhow!("--only: {reason}"))?;
     let mut redactor = Redactor::new(scanner, selection, Values::new(args.mode()?));
     let mut out = args.open(&sources)?;

@@ -24,7 +24,7 @@ Examples:
   llmverify rules                              all rules, yours among them
   llmverify rules list secret/                 those of one family
   llmverify rules show pii/email_address       one rule, in the form of a file of rules
-  llmverify rules --rules my_rules.toml list   with yours
+  llmverify rules list --rules my_rules.toml   with yours
   llmverify rules test my_rules.toml           whether a file's rules hit and miss what they say
 
 A file of rules is named under [rules] in llmverify.toml, or by --rules.")]

@@ -4,7 +4,11 @@
 //! ordered, bounded step between parsing and analysis; native records never will. Its place is between
 //! [`parse`] and [`Analyst::analyse`], the two halves that [`Analyst::batch`] joins.
 
-use std::{borrow::Cow, collections::HashMap, ops::Range};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+};
 
 use crate::{
     config::{GroupBy, Settings},
@@ -69,6 +73,8 @@ pub struct Call<'a> {
     pub suppressed: Vec<usize>,
     /// Rule and fingerprint of every hit, while suppressions are drafted.
     pub fingerprints: Vec<(String, String)>,
+    /// The limits that looking for evidence reached: name and value.
+    pub limits: BTreeMap<&'static str, u64>,
 }
 
 /// All that stage 2 needs, shared by its threads.
@@ -135,7 +141,7 @@ impl Analyst<'_> {
         let mut assessments = Vec::new();
         let evidence = Evidence::of(&record, self.scanner, self.suppressions);
         self.assess(&record, &evidence, &mut row, &mut assessments);
-        let Evidence { sensitive, suppressed, fingerprints, .. } = evidence;
+        let Evidence { sensitive, suppressed, fingerprints, limits, .. } = evidence;
         match record.kind {
             Kind::Tool => {
                 let profile = record.tool.as_deref().and_then(|tool| self.profiles.get(tool));
@@ -144,7 +150,7 @@ impl Analyst<'_> {
             }
             Kind::Llm | Kind::Feedback => {}
         }
-        Outcome::Call(Box::new(Call { record, stream, assessments, row, sensitive, suppressed, fingerprints }))
+        Outcome::Call(Box::new(Call { record, stream, assessments, row, sensitive, suppressed, fingerprints, limits }))
     }
 
     fn assess(

@@ -264,6 +264,7 @@ impl Auditor {
                     let Some(opinion) = self.opinion(observed) else { continue };
                     sinks::record(renderers, &opinion, &mut chunks);
                     partial.suppressed(opinion.suppressed());
+                    opinion.call.limits.iter().for_each(|(name, limit)| partial.limit(name, *limit, 1));
                     partial.draft(&opinion.identity(), opinion.drafts());
                     partial.record(&opinion.identity(), &opinion.judged(), &opinion.measures(), || opinion.record());
                     for shift in shifts.iter().flatten() {

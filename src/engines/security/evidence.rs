@@ -7,13 +7,16 @@
 //! encoded characters stand, and says by which chain it was decoded.
 //!
 //! **Limits**: [`LEAVES_MAX`] strings and numbers of one JSON value; what is beyond is not scanned, and
-//! [`Evidence::is_capped`] says so.
+//! [`Evidence::limits`] says so.
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
 use crate::{
     record::{Kind, Prompt, Record, json::Json},
-    rules::{Family, Hit, Rule, Scanner, Suppressions, scanner::Scan},
+    rules::{
+        Family, Hit, Rule, Scanner, Suppressions,
+        scanner::{HITS_PER_RULE_MAX, Scan},
+    },
     text::decode::{self, Decoded, Views},
 };
 
@@ -77,8 +80,8 @@ pub struct Evidence<'r> {
     pub suppressed: Vec<usize>,
     /// Rule and fingerprint of every hit, while suppressions are drafted.
     pub fingerprints: Vec<(String, String)>,
-    /// Whether a limit was reached.
-    pub is_capped: bool,
+    /// The limits that were reached: name and value.
+    pub limits: BTreeMap<&'static str, u64>,
 }
 
 /// A hit with where it stands.
@@ -200,14 +203,21 @@ impl<'r> Evidence<'r> {
         };
         let found = scan(&text);
         let decoded = if decode::may_be_encoded(&text[prefix..]) { decode::views(&text) } else { Views::default() };
-        self.is_capped |= found.is_capped | decoded.is_capped;
+        let mut is_capped = found.is_capped;
+        if decoded.is_capped {
+            self.limits.insert("decoded_views_per_text", decode::VIEWS_MAX as u64);
+        }
         let views = decoded.views.into_iter().map(|view| {
             let mut scan = scan(&view.text);
             // A view carries some of the text around what was decoded; what is found there was found in the text.
             scan.hits.retain(|hit| view.is_decoded(hit.span.clone()));
+            is_capped |= scan.is_capped;
             (view, scan)
         });
         let views = views.collect();
+        if is_capped {
+            self.limits.insert("hits_per_rule_and_text", HITS_PER_RULE_MAX as u64);
+        }
         self.texts.push(ScannedText { field, place, text, prefix, scan: found, views });
     }
 
@@ -217,7 +227,7 @@ impl<'r> Evidence<'r> {
             Json::Null | Json::Bool(_) => {}
             Json::String(_) | Json::Number(_) => {
                 if leaves.left == 0 {
-                    self.is_capped = true;
+                    self.limits.insert("scanned_values_per_json", LEAVES_MAX as u64);
                     return;
                 }
                 leaves.left -= 1;

@@ -277,7 +277,7 @@ impl Engine for Pii {
             .with("examples", Detail::Count(examples))
             .with("new", Detail::Count(new.len() as u64))
             .with("new_types", Detail::Text(names))
-            .with("is_capped", Detail::Flag(evidence.is_capped || values.len() > FINDINGS_MAX))
+            .with("is_capped", Detail::Flag(!evidence.limits.is_empty() || values.len() > FINDINGS_MAX))
             .signal(signal);
         assessment.findings = findings;
         Some(assessment)
