@@ -17,7 +17,11 @@ fn main() -> ExitCode {
         Err(error) if cli::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let status = cli::status_of(&error);
-            anstream::eprintln!("{}llmverify:{:#} {error:#}", cli::style::ERROR, cli::style::ERROR);
+            // Names of files and what is quoted of them could pass for commands to a terminal or a CI runner.
+            let text = format!("{error:#}");
+            let lines: Vec<_> = text.lines().map(llmverify::report::terminal::safe).collect();
+            let text = lines.join("\n  | ");
+            anstream::eprintln!("{}llmverify:{:#} {text}", cli::style::ERROR, cli::style::ERROR);
             ExitCode::from(status.code())
         }
     }

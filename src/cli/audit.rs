@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail};
 use clap::ValueHint;
 
 use llmverify::{
-    config::Layers,
+    config::{Layers, Settings},
     input::Reader,
     pipeline::{Auditor, Sink},
     report::{
@@ -88,13 +88,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let mut reader = args.inputs.open(&settings)?;
     let outputs = args.outputs(&reader)?;
     let filter = args.inputs.filter(&settings)?;
+    if let Some(path) = &args.write_suppressions {
+        args.check_draft(path, &reader, &layers, &settings)?;
+    }
     let auditor = Auditor::new(settings)?.show_sensitive(args.inputs.show_sensitive);
     let mut suppressions = args.inputs.suppressions(&layers, &auditor)?;
     if args.write_suppressions.is_some() {
         suppressions = drafting(suppressions);
     }
     let auditor = auditor.with_suppressions(suppressions.clone());
-    args.inputs.warn_of_sensitive();
+    if !args.quiet {
+        args.inputs.warn_of_sensitive();
+    }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
 
     let mut sinks = Vec::new();
@@ -111,7 +116,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         result.map_err(|error| anyhow::Error::new(CouldNotAudit(format!("cannot write the report: {error:#}"))))?;
     if let Some(path) = &args.write_suppressions {
         let drafted = write_draft(path, &suppressions, &report)?;
-        anstream::eprintln!("{drafted} suppressions drafted in {}; give each a reason and an owner", path.display());
+        if !args.quiet {
+            let file = path.display();
+            anstream::eprintln!("{drafted} suppressions drafted in {file}; give each a reason and an owner");
+        }
     }
     if nobody_reads && args.out.is_empty() {
         return Ok(ExitStatus::Ok);
@@ -159,6 +167,24 @@ impl Args {
             layers.set("gate.min_records", i64::from(records));
         }
         Ok(layers)
+    }
+
+    /// Refuses to write drafts where something else stands; to a file whose suppressions count they are added, because
+    /// its key is theirs.
+    fn check_draft(&self, path: &Path, reader: &Reader, layers: &Layers, settings: &Settings) -> anyhow::Result<()> {
+        let option = format!("--write-suppressions {}", path.display());
+        if reader.will_read(path) {
+            bail!("{option} would overwrite an input");
+        }
+        if self.out.iter().any(|out| out == path) {
+            bail!("{option} is an --out as well");
+        }
+        let in_force = self.inputs.suppressions.path(layers, settings, self.inputs.settings.isolated);
+        let is_in_force = in_force.is_some_and(|file| file.canonicalize().ok() == path.canonicalize().ok());
+        if path.exists() && !is_in_force {
+            bail!("{option}: the file exists; name a new one, or the one that --suppressions reads");
+        }
+        Ok(())
     }
 
     fn outputs(&self, reader: &Reader) -> anyhow::Result<Vec<Output>> {

@@ -89,7 +89,9 @@ fn list(library: &Library, prefix: &str) -> anyhow::Result<ExitStatus> {
 }
 
 fn show(library: &Library, id: &str) -> anyhow::Result<ExitStatus> {
-    let Some(rule) = library.find(id) else { bail!("unknown rule `{id}`; `llmverify rules` lists them") };
+    let Some(rule) = library.find(id) else {
+        bail!("unknown rule `{id}`; `llmverify rules` lists them, `llmverify engines` what finds without a rule")
+    };
     let mut out = anstream::stdout().lock();
     write!(out, "[[rule]]\n{}", toml::to_string(rule).context("the rule cannot be written as TOML")?)?;
     let tags = rule.owasp.iter().filter_map(|tag| Some(format!("{tag}:2025 = {}:2026", owasp_2026(tag)?)));

@@ -43,7 +43,7 @@ use crate::{
     record::reader::RecordReader,
     redact::Names,
     report::{Badness, Partial, Report, VerdictRecord, format::Renderer, summary, verdict_record::Identity},
-    rules::{Library, Rule, Scanner, Suppressions},
+    rules::{Library, Rule, RuleError, Scanner, Suppressions, examples},
 };
 
 pub use filter::{Filter, Sample, parse_time};
@@ -377,7 +377,26 @@ pub fn library(settings: &Settings) -> Result<Library> {
     };
     let files: Vec<(String, String)> = settings.rules.files.iter().map(read).collect::<Result<_>>()?;
     let library = Library::with_files(files.iter().map(|(file, text)| (file.as_str(), text.as_str())))?;
+    check_examples(&library, &files)?;
     Ok(library.with_ratios(&settings.rules.likelihood_ratio)?)
+}
+
+/// Whether the rules of a user's files, which stand behind ours, do what their examples say.
+///
+/// # Errors
+/// When one does not.
+fn check_examples(library: &Library, files: &[(String, String)]) -> Result<()> {
+    let own = &library.rules()[Library::built_in().rules().len()..];
+    if own.is_empty() {
+        return Ok(());
+    }
+    let scanner = Scanner::of_rules(library.clone(), |rule| own.iter().any(|own| own.id == rule.id));
+    let mut failures = own.iter().flat_map(|rule| examples::failures(rule, library, &scanner));
+    let Some(failure) = failures.next() else { return Ok(()) };
+    let names = || files.iter().filter(|(_, text)| text.contains(&failure.rule)).map(|(file, _)| file.as_str());
+    let should = if failure.should_hit { "must hit" } else { "must not hit" };
+    let reason = format!("fails an example that it {should}: {:?}", failure.text);
+    Err(RuleError { file: names().next().unwrap_or_default().to_owned(), rule: failure.rule, reason }.into())
 }
 
 /// The tool profiles, ready to be used.

@@ -26,7 +26,7 @@ use std::{borrow::Cow, collections::BTreeMap, ops::Range, sync::Arc};
 use rayon::prelude::*;
 
 use crate::{
-    rules::{Family, Hit, Scanner},
+    rules::{Family, Hit, Scanner, check::placeholder::is_redacted, scanner::ALONE_BYTES_MAX},
     text::decode,
 };
 pub use names::Names;
@@ -227,6 +227,10 @@ impl Redactor {
         };
         let mut hits = Vec::new();
         let mut is_capped = self.search(&text, 0, &mut hits);
+        if prefix > 0 && decoded.text.len() <= ALONE_BYTES_MAX {
+            // A text that is nothing but a value needs no name, and with one in front it would not be that.
+            is_capped |= self.search(&decoded.text, prefix, &mut hits);
+        }
         let views = decode::views(&text);
         is_capped |= views.is_capped;
         for view in &views.views {
@@ -295,25 +299,9 @@ fn joined(mut hits: Vec<(Hit, Option<String>)>, text: &str) -> Vec<Found> {
         let span = between_escapes(text, span);
         let own = || text.get(span.clone()).unwrap_or_default().to_owned();
         let value = value.filter(|_| strongest.span == span).unwrap_or_else(own);
-        (span.start < span.end && !is_replaced(text, &span)).then_some(Found { span, rule: strongest.rule, value })
+        (span.start < span.end && !is_redacted(text, &span)).then_some(Found { span, rule: strongest.rule, value })
     });
     found.collect()
-}
-
-/// Whether what stands there is already what we write for a value: a log may be redacted twice.
-fn is_replaced(text: &str, span: &Range<usize>) -> bool {
-    let before = text[..span.start].ends_with('[');
-    let behind = text[span.end..].starts_with(']');
-    let value = &text[span.start - usize::from(before)..span.end + usize::from(behind)];
-    let is_label = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-    let is_mark = |(label, mark): (&str, &str)| {
-        !label.is_empty()
-            && label.chars().all(is_label)
-            && !mark.is_empty()
-            && mark.bytes().all(|b| b.is_ascii_hexdigit())
-    };
-    let inside = value.strip_prefix('[').and_then(|value| value.strip_suffix(']'));
-    inside.and_then(|inside| inside.rsplit_once('_')).is_some_and(is_mark) || value.bytes().all(|byte| byte == b'*')
 }
 
 /// `span` without the tail of an escape in front (`\n`, `\u00e9`) and without the backslash of one behind: a string often

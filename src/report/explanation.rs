@@ -60,11 +60,16 @@ fn found(answer: &Answer) -> String {
         Question::Degraded => "degraded",
     };
     let proven = if answer.proof { ", proven" } else { "" };
-    format!("{what} (P = {:.2}{proven})", answer.posterior)
+    format!("{what} (P = {:.2}{proven})", rounded_down(answer.posterior))
 }
 
 fn likeliest(answer: &Answer) -> String {
-    format!("the likeliest question is {} (P = {:.2})", answer.question.as_str(), answer.posterior)
+    format!("the likeliest question is {} (P = {:.2})", answer.question.as_str(), rounded_down(answer.posterior))
+}
+
+/// To two places, so that what is shown as a threshold has reached it.
+fn rounded_down(posterior: f64) -> f64 {
+    (posterior * 100.0).floor() / 100.0
 }
 
 fn clauses(fired: &[&Signal]) -> String {

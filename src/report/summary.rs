@@ -548,7 +548,8 @@ fn top_findings(whole: &Partial) -> Vec<RuleSummary> {
         records: counts.records,
     };
     let mut top: Vec<RuleSummary> = whole.rules.iter().map(summary).collect();
-    top.sort_by_key(|rule| Reverse(rule.findings));
+    // What is worst matters more than what is found most often: an inventory is long.
+    top.sort_by_key(|rule| Reverse((rule.severity, rule.findings)));
     top.truncate(TOP_MAX);
     top
 }

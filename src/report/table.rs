@@ -88,6 +88,11 @@ fn opening(report: &Report, page: &mut Page) {
     let exit = report.gate.exit.code();
     let (mark, word) = if report.gate.passed { (Mark::Good, "PASSED") } else { (Mark::Bad, "NOT PASSED") };
     page.paragraph(&format!("{} (exit status {exit})", mark.on(word)));
+    let blocked = report.verdicts.decisions.block;
+    if report.gate.passed && blocked > 0 {
+        let records = counted(blocked, "blocked record lets", "blocked records let");
+        page.paragraph(&format!("  {records} it pass; `--fail-on block` would not"));
+    }
     let reasons = report.gate.reasons.iter();
     page.grid(
         &[Column::text(""), Column::flexible("")],

@@ -131,7 +131,8 @@ fn evidence(record: &VerdictRecord, styles: &Styles, text: &mut String) {
         let dim = styles.dim;
         let place = format!("{} bytes {}..{}", finding.field, finding.start, finding.end);
         line(text, &format!("  {}  {dim}{}{dim:#}", finding.rule, safe(&place)));
-        line(text, &format!("      {}", safe(&finding.excerpt)));
+        let detail = if finding.detail.is_empty() { String::new() } else { format!("  ({})", finding.detail) };
+        line(text, &format!("      {}{dim}{}{dim:#}", safe(&finding.excerpt), safe(&detail)));
     }
     let more = record.findings_total.saturating_sub(record.findings.len() as u64);
     if more > 0 {

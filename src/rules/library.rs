@@ -212,7 +212,7 @@ fn validate(rule: &Rule, before: &[Rule]) -> Result<(), String> {
         return Err("needs an id such as `injection/name`, `pii/name`, `secret/name` or `output/name`".into());
     }
     if before.iter().any(|other| other.id == rule.id) {
-        return Err("occurs twice".into());
+        return Err("occurs twice, or is one of ours".into());
     }
     if rule.keywords.is_empty() == rule.digits.is_none() {
         return Err("needs either keywords or digits".into());

@@ -32,9 +32,10 @@ const VALUE_GROUP: &str = "(?P<value>";
 const NUMBER_MARGIN_BYTES: usize = 24;
 /// Counts of digits that are told apart; numbers beyond are long.
 const DIGITS_MAX: usize = 40;
-/// The shortest and the longest text of which [`Rule::alone`] speaks.
+/// The shortest text of which [`Rule::alone`] speaks.
 const ALONE_BYTES_MIN: usize = 5;
-const ALONE_BYTES_MAX: usize = 96;
+/// The longest text of which [`Rule::alone`] speaks.
+pub const ALONE_BYTES_MAX: usize = 96;
 /// The longest word without a digit in such a text: a group of letters of a value.
 const WORD_OF_VALUE_BYTES_MAX: usize = 3;
 /// The longest match of a number's rule behind whose first character the search goes on when the check fails.
@@ -460,11 +461,11 @@ impl Compiled {
         Some((whole, value))
     }
 
-    /// Whether `value` needs no context word.
-    fn needs_none(&self, rule: &Rule, text: &str, value: &str) -> bool {
+    /// Whether the value at `span` needs no context word.
+    fn needs_none(&self, rule: &Rule, text: &str, span: &Range<usize>) -> bool {
         !rule.needs_context
-            || self.clear.as_ref().is_some_and(|clear| clear.is_match(value.as_bytes()))
-            || rule.alone && text.len() <= ALONE_BYTES_MAX && is_all_of(text, value)
+            || self.clear.as_ref().is_some_and(|clear| clear.is_match(&text.as_bytes()[span.clone()]))
+            || rule.alone && text.len() <= ALONE_BYTES_MAX && is_all_of(text, span)
     }
 }
 
@@ -492,6 +493,9 @@ fn compile_for_windows(pattern: &str, which: WhichCaptures) -> Option<meta::Rege
 /// The hit of a match, if entropy, context and check agree.
 fn judge(rule: &Rule, compiled: &Compiled, text: &str, value: Range<usize>, index: usize) -> Option<Hit> {
     let span = text.floor_char_boundary(value.start)..text.ceil_char_boundary(value.end);
+    if check::placeholder::is_redacted(text, &span) {
+        return None;
+    }
     let candidate = Candidate::new(text, span.clone());
     if rule.min_entropy_bits > 0.0 && entropy_bits(candidate.value().as_bytes()) < rule.min_entropy_bits {
         return None;
@@ -501,9 +505,7 @@ fn judge(rule: &Rule, compiled: &Compiled, text: &str, value: Range<usize>, inde
         return None;
     }
     let in_context = has_word_near(text, &span, &rule.context);
-    if !in_context && !compiled.needs_none(rule, text, candidate.value())
-        || has_word_near(text, &span, &rule.not_context)
-    {
+    if !in_context && !compiled.needs_none(rule, text, &span) || has_word_near(text, &span, &rule.not_context) {
         return None;
     }
     Some(Hit {
@@ -516,11 +518,16 @@ fn judge(rule: &Rule, compiled: &Compiled, text: &str, value: Range<usize>, inde
     })
 }
 
-/// Whether the text is the value, but for quotes and punctuation around it, or a list of such values.
-fn is_all_of(text: &str, value: &str) -> bool {
+/// Whether the text is the value, but for quotes and punctuation around it, or a list of such values. A value that hangs
+/// on a name by a hyphen (`model-20240229`) is part of the name.
+fn is_all_of(text: &str, span: &Range<usize>) -> bool {
     let bare = |text: &str| text.trim_matches(|c: char| !c.is_alphanumeric()).len();
     let is_value = |word: &str| word == "and" || word.bytes().any(|byte| byte.is_ascii_digit());
-    bare(text) == bare(value) || text.split_whitespace().all(is_value)
+    let has_name = |beside: Option<&str>| beside.is_some_and(|beside| beside.contains(char::is_alphanumeric));
+    let before = text[..span.start].rsplit(char::is_whitespace).next();
+    let behind = text[span.end..].split(char::is_whitespace).next();
+    bare(text) == bare(&text[span.clone()])
+        || !has_name(before) && !has_name(behind) && text.split_whitespace().all(is_value)
 }
 
 /// Whether one of `words` stands near the match, as a whole word, in any case.

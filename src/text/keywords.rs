@@ -102,7 +102,12 @@ impl Keywords {
         let (mut calls, mut singles) = (Vec::new(), Vec::new());
         for (index, word) in (0..).zip(&words) {
             match word.len() {
-                1 => singles.push((word[0], index)),
+                1 => {
+                    singles.push((word[0].to_ascii_lowercase(), index));
+                    if word[0].is_ascii_alphabetic() {
+                        singles.push((word[0].to_ascii_uppercase(), index));
+                    }
+                }
                 2..=WORD_BYTES_MAX => {
                     calls.extend(grams_of(word).into_iter().map(|(gram, to_end)| (gram, Call { word: index, to_end })));
                 }

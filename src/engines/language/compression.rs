@@ -219,8 +219,11 @@ impl BaselineEngine for ReasoningCompression {
         let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::One, ratio);
         let clause = || {
             format!(
-                "{} words answer a prompt of level {}, {} are expected",
-                current.tokens, base.level, base.expected_words
+                "{} {} a prompt of level {}, {} are expected",
+                current.tokens,
+                if current.tokens == 1.0 { "word answers" } else { "words answer" },
+                base.level,
+                base.expected_words
             )
         };
         let signal = if label == "high" { absent.fire(score, clause()) } else { Signal { score, ..absent } };

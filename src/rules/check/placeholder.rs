@@ -140,6 +140,22 @@ pub fn verdict(value: &str, otherwise: Checked) -> Checked {
     reason(value).map_or(otherwise, Checked::Example)
 }
 
+/// Whether what stands there is what `llmverify redact` writes for a value: a log may be redacted before it is audited.
+pub fn is_redacted(text: &str, span: &std::ops::Range<usize>) -> bool {
+    let before = text[..span.start].ends_with('[');
+    let behind = text[span.end..].starts_with(']');
+    let value = &text[span.start - usize::from(before)..span.end + usize::from(behind)];
+    let is_label = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let is_mark = |(label, mark): (&str, &str)| {
+        !label.is_empty()
+            && label.chars().all(is_label)
+            && !mark.is_empty()
+            && mark.bytes().all(|b| b.is_ascii_hexdigit())
+    };
+    let inside = value.strip_prefix('[').and_then(|value| value.strip_suffix(']'));
+    inside.and_then(|inside| inside.rsplit_once('_')).is_some_and(is_mark) || value.bytes().all(|byte| byte == b'*')
+}
+
 /// What follows a vendor's prefix: the part behind the last sign of the first few characters.
 fn tail(value: &str) -> &str {
     let head = value.floor_char_boundary(16.min(value.len() / 2));

@@ -362,6 +362,14 @@ impl<'t> Quotes<'t> {
         Quotes { text: text.as_bytes(), at: 0, in_fence: false, in_quotes: false }
     }
 
+    /// Whether the apostrophe here opens or closes a quotation: a letter stands on its inner side only.
+    fn is_quote_sign(&self) -> bool {
+        let is_letter = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
+        let before = is_letter(self.at.checked_sub(1).and_then(|at| self.text.get(at)));
+        let behind = is_letter(self.text.get(self.at + 1));
+        if self.in_quotes { before && !behind } else { !before && behind }
+    }
+
     fn holds(&mut self, position: usize) -> bool {
         while self.at < position {
             let rest = &self.text[self.at..];
@@ -372,6 +380,7 @@ impl<'t> Quotes<'t> {
             }
             match rest[0] {
                 b'"' => self.in_quotes = !self.in_quotes,
+                b'\'' if self.is_quote_sign() => self.in_quotes = !self.in_quotes,
                 b'\n' => self.in_quotes = false,
                 b'\xe2' if rest.starts_with("“".as_bytes()) => self.in_quotes = true,
                 b'\xe2' if rest.starts_with("”".as_bytes()) => self.in_quotes = false,
@@ -380,6 +389,6 @@ impl<'t> Quotes<'t> {
             self.at += 1;
         }
         // A pattern may begin with the quote itself.
-        self.in_fence || self.in_quotes || self.text.get(position).is_some_and(|byte| *byte == b'"')
+        self.in_fence || self.in_quotes || self.text.get(position).is_some_and(|byte| matches!(byte, b'"' | b'\''))
     }
 }

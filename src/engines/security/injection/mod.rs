@@ -47,6 +47,8 @@ const POINTS_FULL: f64 = 16.0;
 pub const TURNS_MAX: usize = 8;
 /// Findings of one record; further ones are not listed.
 const FINDINGS_MAX: usize = 40;
+/// Fields in which an attack stands that its reason names.
+const FIELDS_SHOWN_MAX: usize = 2;
 
 /// Settings of the engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -196,8 +198,12 @@ impl Attack<'_> {
         let why = self.points.why.trim_end_matches('.');
         let asks = if asks_for_protected { "asks for what the system prompt protects" } else { "" };
         let own = if self.own_ratio > 1.0 { "a rule of the user's own" } else { "" };
-        let parts: Vec<&str> = [categories, why, asks, own].into_iter().filter(|part| !part.is_empty()).collect();
-        parts.join("; ")
+        let mut fields: Vec<&str> = self.findings.iter().map(|finding| &*finding.field).collect();
+        fields.dedup();
+        fields.truncate(FIELDS_SHOWN_MAX);
+        let place = if fields.is_empty() { String::new() } else { format!("in {}", fields.join(" and ")) };
+        let parts = [categories, &place, why, asks, own].into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join("; ")
     }
 }
 
@@ -229,7 +235,7 @@ impl Engine for Injection {
         if ratio >= scale::FIRE_RATIO {
             let mut why = attack.describe(&categories, asks_for_protected);
             if let Some((outcome, shown_by)) = became {
-                why = format!("{why}; {}", outcome.as_str());
+                why = format!("{why}; outcome {}", outcome.as_str());
                 if !shown_by.is_empty() {
                     why = format!("{why}: {shown_by}");
                 }
