@@ -179,7 +179,8 @@ impl Redactor {
     pub fn leave_out(&mut self) {
         self.summary.lines += u64::from(!self.in_line);
         note(&mut self.summary.lines_left_out, self.summary.lines);
-        self.in_line = false;
+        // What follows up to the line break is part of it.
+        self.in_line = true;
         self.lexer = Lexer::default();
     }
 
@@ -203,7 +204,11 @@ impl Redactor {
             self.summary.partly_searched += u64::from(is_capped);
             for hit in found {
                 let rule = &self.scanner.library().rule(hit.rule).id;
-                let replacement = self.values.replacement(rule, &hit.value);
+                let replacement = match token.kind {
+                    // Two masks may be the same, and two keys of an object must not.
+                    Kind::Key => self.values.told_apart(rule, &hit.value),
+                    _ => self.values.replacement(rule, &hit.value),
+                };
                 *self.summary.by_rule.entry(rule.clone()).or_default() += 1;
                 out.extend_from_slice(&bytes[written..hit.span.start]);
                 if token.kind == Kind::Number {
@@ -247,6 +252,7 @@ impl Redactor {
             (hit, value)
         });
         let mut found = joined(in_value.collect(), &decoded.text);
+        self.take_tails(&decoded.text, &mut found);
         for hit in &mut found {
             let span = token.raw.start + decoded.raw(hit.span.start)..token.raw.start + decoded.raw(hit.span.end);
             hit.span = if token.kind == Kind::Number { token.raw.clone() } else { span };
@@ -255,6 +261,22 @@ impl Redactor {
             found.truncate(1);
         }
         (found, is_capped)
+    }
+
+    /// A secret goes to its end, also where the pattern of its rule knows a shorter form: half a key is no key taken out.
+    fn take_tails(&self, text: &str, found: &mut Vec<Found>) {
+        let mut last_end = 0;
+        found.retain_mut(|hit| {
+            if hit.span.end <= last_end {
+                return false;
+            }
+            hit.span.start = hit.span.start.max(last_end);
+            if self.scanner.library().rule(hit.rule).family() == Family::Secret {
+                hit.span.end = end_of_secret(text, &hit.span);
+            }
+            last_end = hit.span.end;
+            true
+        });
     }
 
     /// All hits in `text`, however many there are: a scan that reached a limit is done again in halves. Whether a limit was
@@ -277,6 +299,19 @@ impl Redactor {
         let first = self.search(&text[..first_end], offset, hits);
         self.search(&text[second_start..], offset + second_start, hits) | first
     }
+}
+
+/// Where the run of characters ends that a secret at `span` is part of; of a PEM block, its last line.
+fn end_of_secret(text: &str, span: &Range<usize>) -> usize {
+    let is_of_key = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '/' | '=');
+    let is_block = text[span.clone()].starts_with("-----BEGIN");
+    let is_part = |c: &char| is_of_key(c) || is_block && c.is_ascii_whitespace();
+    let last = text[..span.end].chars().next_back();
+    if !last.is_some_and(|last| is_part(&last)) {
+        return span.end;
+    }
+    let tail: usize = text[span.end..].chars().take_while(is_part).map(char::len_utf8).sum();
+    span.end + text[span.end..span.end + tail].trim_end().len()
 }
 
 /// Hits that overlap as one, of the strongest rule; in order. Escapes of a JSON text inside of the string stay whole.

@@ -110,10 +110,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_name_is_shown_without_harm(name in "\\PC{0,40}|[a-z@. …]{0,40}") {
+        fn any_name_is_shown_without_harm(before in "[a-z …/]{0,20}", behind in "[ …/][a-z ]{0,20}") {
             static SCANNER: LazyLock<Scanner> = LazyLock::new(|| Scanner::new(Library::built_in()));
-            let shown = Names::new(&SCANNER, false).shown(&name).into_owned();
-            prop_assert!(!Names::new(&SCANNER, false).shown(&shown).contains("jo@example.org"));
+            let name = format!("{before} jo@example.org{behind}");
+            prop_assert!(!Names::new(&SCANNER, false).shown(&name).contains("jo@example.org"), "{}", name);
         }
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! - *placeholder*: `[EMAIL_1]`: the rule's name and a number; the same value has the same number, in the order of the
 //!   first occurrence
-//! - *mask*: asterisks, as many as the length rounded up to a power of two, 4 to 64
+//! - *mask*: asterisks, as many as the length rounded up to a power of two, 4 to 64; keys of objects have placeholders
 //! - *hash*: `[EMAIL_9f86d081]`: the first 32 bits of HMAC-SHA-256 of the value under a key, so that values can be matched
 //!   over logs by whoever has the key, and by nobody else
 //!
-//! **Limits**: numbers are told apart for the first [`VALUES_MAX`] values; later ones are `[EMAIL]`. Of 32 bits, two among
+//! **Limits**: a log that holds placeholders already keeps them, and new ones are numbered from 1 as well: redact a log once,
+//! or by hash. A value that is longer than its rule expects, or stands in encoded text, may be taken out in part; a text
+//! nested deeper than 1,000 brackets is a line of text. Numbers are told apart for the first [`VALUES_MAX`] values; later ones are `[EMAIL]`. Of 32 bits, two among
 //! 65,000 values agree by chance.
 
 use std::{collections::HashMap, fmt::Write as _};
@@ -52,6 +54,14 @@ impl Values {
             Mode::Mask => mask(value),
             Mode::Hash(key) => format!("[{}_{}]", label(rule), hash(key, value)),
             Mode::Placeholder => self.numbered(label(rule), value),
+        }
+    }
+
+    /// The same, with a number in the place of a mask, which does not tell values apart.
+    pub fn told_apart(&mut self, rule: &str, value: &str) -> String {
+        match &self.mode {
+            Mode::Mask => self.numbered(label(rule), value),
+            Mode::Placeholder | Mode::Hash(_) => self.replacement(rule, value),
         }
     }
 

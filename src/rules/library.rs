@@ -14,6 +14,7 @@ use std::{
 use serde::Deserialize;
 
 use super::{Family, Rule, check, scanner};
+use crate::text::keywords::WORD_BYTES_MAX;
 
 /// Rules in order, each id once. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -183,6 +184,10 @@ fn read(file: &str, text: &str) -> Result<Vec<Rule>, RuleError> {
         }
         let id = entry.get("id").and_then(toml::Value::as_str).unwrap_or_default().to_owned();
         let mut rule = Rule::deserialize(entry).map_err(|e| error(&id, e.message().to_owned()))?;
+        // They are compared with text in lower case.
+        for word in rule.context.iter_mut().chain(&mut rule.not_context) {
+            word.make_ascii_lowercase();
+        }
         if rule.needs_context && rule.keywords.is_empty() && rule.digits.is_none() {
             rule.keywords = rule.context.clone();
         }
@@ -220,6 +225,9 @@ fn validate(rule: &Rule, before: &[Rule]) -> Result<(), String> {
     if rule.keywords.iter().any(|keyword| keyword.is_empty() || !keyword.is_ascii() && keyword.len() < 2) {
         return Err("has an empty keyword".into());
     }
+    if rule.keywords.iter().any(|keyword| keyword.len() > WORD_BYTES_MAX) {
+        return Err(format!("has a keyword above {WORD_BYTES_MAX} bytes"));
+    }
     if rule.hits.is_empty() || rule.misses.is_empty() {
         return Err("needs examples: texts that must hit, and near misses".into());
     }
@@ -235,8 +243,8 @@ fn validate(rule: &Rule, before: &[Rule]) -> Result<(), String> {
     if let Some(clear) = &rule.clear {
         scanner::compile(clear).map_err(|e| format!("has a `clear` that does not compile: {e}"))?;
     }
-    let pattern = scanner::compile(&rule.pattern).map_err(|e| format!("has a pattern that does not compile: {e}"))?;
-    if pattern.is_match(b"") {
+    scanner::compile(&rule.pattern).map_err(|e| format!("has a pattern that does not compile: {e}"))?;
+    if scanner::may_match_nothing(&rule.pattern) {
         return Err("has a pattern that matches the empty string".into());
     }
     Ok(())
@@ -274,6 +282,7 @@ mod tests {
         assert!(Library::with_files([("own.toml", rule("pii/own", ("", "")).as_str())]).is_ok());
         for (change, reason) in [
             (("'own'", "'(own'"), "own.toml: rule `pii/own` has a pattern that does not compile"),
+            (("'own'", "'\\b'"), "own.toml: rule `pii/own` has a pattern that matches the empty string"),
             (("'own'", "'(own)?'"), "own.toml: rule `pii/own` has a pattern that matches the empty string"),
             (("pii/own", "own"), "own.toml: rule `own` needs an id"),
             (("keywords = [\"own\"]\n", ""), "needs either keywords or digits"),

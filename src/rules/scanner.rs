@@ -28,6 +28,8 @@ const AUTOMATON_BYTES_MAX: usize = 512 << 10;
 /// How a pattern names the part of its match that is the evidence.
 const VALUE_GROUP: &str = "(?P<value>";
 
+/// Bytes by which a window may be widened, so that it cuts no token.
+const TOKEN_BYTES_MAX: usize = 4 << 10;
 /// Bytes by which a match may begin before its number, or end behind it.
 const NUMBER_MARGIN_BYTES: usize = 24;
 /// Counts of digits that are told apart; numbers beyond are long.
@@ -169,6 +171,9 @@ impl Scanner {
         let mut scan = Scan::default();
         let mut windows = Windows::of(self.compiled.len());
         let keywords = if is_input { &self.in_input } else { &self.in_output };
+        if may_stand_alone(text) {
+            self.alone.iter().for_each(|rule| windows.add(*rule, 0..text.len()));
+        }
         self.keyword_windows(text, keywords, &mut windows);
         self.number_windows(text, &mut windows);
         if windows.windows.is_empty() && !thoroughly {
@@ -191,8 +196,9 @@ impl Scanner {
     }
 
     fn run_all(&self, text: &str, windows: Windows, hits: &mut ByRule, scan: &mut Scan) {
+        let mut searched = ByRule::of(self.compiled.len());
         for window in windows.windows {
-            self.run(text, window, hits, scan);
+            self.run(text, window, (hits, &mut searched), scan);
         }
     }
 
@@ -220,11 +226,8 @@ impl Scanner {
         });
     }
 
-    /// The same because of numbers, and because the text may be nothing but a value.
+    /// The same because of numbers.
     fn number_windows(&self, text: &str, windows: &mut Windows) {
-        if may_stand_alone(text) {
-            self.alone.iter().for_each(|rule| windows.add(*rule, 0..text.len()));
-        }
         if self.numbers.digits_min == usize::MAX {
             return;
         }
@@ -249,13 +252,16 @@ impl Scanner {
         windows.add(rule, bytes);
     }
 
-    fn run(&self, text: &str, window: Window, hits: &mut ByRule, scan: &mut Scan) {
+    fn run(&self, text: &str, window: Window, (hits, searched): (&mut ByRule, &mut ByRule), scan: &mut Scan) {
         let rule = self.library.rule(window.rule as usize);
         let compiled = self.compiled[window.rule as usize].get_or_init(|| Compiled::of(rule));
         let Some(compiled) = compiled else { return };
-        let bytes = &text.as_bytes()[..window.bytes.end];
-        let mut at = window.bytes.start;
-        while at < window.bytes.end {
+        let end = end_of_token(text.as_bytes(), window.bytes.end);
+        let bytes = &text.as_bytes()[..end];
+        // A window before this one may have been widened into it.
+        let mut at = window.bytes.start.max(searched.get(window.rule) as usize);
+        *searched.at(window.rule) = end as u32;
+        while at < end {
             let Some((whole, value)) = compiled.find_at(rule, bytes, at) else { return };
             if hits.get(window.rule) as usize == HITS_PER_RULE_MAX {
                 scan.is_capped = true;
@@ -354,6 +360,16 @@ impl NumberRules {
     }
 }
 
+/// Where a window that would end at `end` ends, so that it cuts no run of the characters that keys and tokens are made
+/// of: a pattern would take the end of the window for the end of the value.
+fn end_of_token(bytes: &[u8], end: usize) -> usize {
+    let is_of_token =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'=' | b'.');
+    let cuts = end.checked_sub(1).and_then(|last| bytes.get(last)).is_some_and(is_of_token);
+    let more = bytes[end..].iter().take(TOKEN_BYTES_MAX).take_while(|byte| is_of_token(byte));
+    end + if cuts { more.count() } else { 0 }
+}
+
 fn is_whole_word(bytes: &[u8], word: &Range<usize>) -> bool {
     let is_letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     !is_letter(word.start.checked_sub(1).map(|at| &bytes[at])) && !is_letter(bytes.get(word.end))
@@ -384,7 +400,7 @@ impl Windows {
         if let Some(window) = (*last as usize).checked_sub(1).map(|index| &mut self.windows[index])
             && bytes.start <= window.bytes.end
         {
-            window.bytes.end = window.bytes.end.max(bytes.end);
+            window.bytes = window.bytes.start.min(bytes.start)..window.bytes.end.max(bytes.end);
             return;
         }
         self.windows.push(Window { rule, bytes });
@@ -488,6 +504,12 @@ fn compile_for_windows(pattern: &str, which: WhichCaptures) -> Option<meta::Rege
         .hybrid_cache_capacity(AUTOMATON_BYTES_MAX);
     let syntax = syntax::Config::new().unicode(false).utf8(false);
     meta::Regex::builder().configure(config).syntax(syntax).build(pattern).ok()
+}
+
+/// Whether a pattern matches the empty string somewhere, at a boundary of words for example.
+pub fn may_match_nothing(pattern: &str) -> bool {
+    let config = syntax::Config::new().unicode(false).utf8(false);
+    syntax::parse_with(pattern, &config).is_ok_and(|hir| hir.properties().minimum_len() == Some(0))
 }
 
 /// The hit of a match, if entropy, context and check agree.

@@ -22,6 +22,10 @@ use crate::{
 
 /// Strings and numbers of one JSON value that are scanned.
 pub const LEAVES_MAX: usize = 10_000;
+/// Bytes of the JSON Pointers to them, together.
+pub const POINTERS_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a field's name that stand in front of its value.
+const NAME_BYTES_MAX: usize = 200;
 
 /// Whose text it is.
 #[derive(
@@ -158,7 +162,7 @@ impl<'r> Evidence<'r> {
                 [("/args", Place::Arguments, &record.args), ("/result", Place::ToolResult, &record.result)]
             {
                 if let Some(value) = value {
-                    let mut leaves = Leaves { field: field.to_owned(), place, left: LEAVES_MAX };
+                    let mut leaves = Leaves::new(field, place);
                     evidence.add_json("", value, scanner, &mut leaves);
                 }
             }
@@ -230,7 +234,12 @@ impl<'r> Evidence<'r> {
                     self.limits.insert("scanned_values_per_json", LEAVES_MAX as u64);
                     return;
                 }
+                let Some(pointers_bytes_left) = leaves.pointers_bytes_left.checked_sub(leaves.field.len()) else {
+                    self.limits.insert("pointers_bytes_per_json", POINTERS_BYTES_MAX as u64);
+                    return;
+                };
                 leaves.left -= 1;
+                leaves.pointers_bytes_left = pointers_bytes_left;
                 let (text, prefix) = match value {
                     Json::String(text) => behind(name, text),
                     number => {
@@ -262,9 +271,14 @@ struct Leaves {
     place: Place,
     /// How many strings and numbers it may still take.
     left: usize,
+    pointers_bytes_left: usize,
 }
 
 impl Leaves {
+    fn new(field: &str, place: Place) -> Leaves {
+        Leaves { field: field.to_owned(), place, left: LEAVES_MAX, pointers_bytes_left: POINTERS_BYTES_MAX }
+    }
+
     /// What `visit` does one step further down.
     fn within(&mut self, token: &str, visit: impl FnOnce(&mut Leaves)) {
         let length = self.field.len();
@@ -284,6 +298,7 @@ fn behind<'t>(name: &str, text: &'t str) -> (Cow<'t, str>, usize) {
     if name.is_empty() {
         return (Cow::Borrowed(text), 0);
     }
+    let name = &name[..name.floor_char_boundary(NAME_BYTES_MAX)];
     (Cow::Owned([name, ": ", text].concat()), name.len() + 2)
 }
 

@@ -48,6 +48,8 @@ pub const SYSTEM_CHARS_MIN: usize = 20;
 pub const SYSTEM_WORDS_MAX: usize = 200_000;
 /// Containment from which the whole counts as given away.
 pub const WHOLE: f64 = 0.8;
+/// Canaries that are looked for; each costs a pass over the answer.
+pub const CANARIES_MAX: usize = 64;
 /// Ratio of a canary.
 pub const RATIO_CANARY: f64 = 1000.0;
 /// Ratio of the whole prompt.
@@ -287,7 +289,10 @@ impl Engine for PromptLeak {
         }
         let long: Vec<&str> = systems.iter().copied().filter(|text| text.chars().count() >= SYSTEM_CHARS_MIN).collect();
         let said: Vec<&str> = of(Place::User).map(ScannedText::value).collect();
-        let marks: Vec<&str> = set.into_iter().chain(systems.iter().flat_map(|system| canaries(system))).collect();
+        let marks = set.into_iter().chain(systems.iter().flat_map(|system| canaries(system)));
+        // What the user said as well tells nothing.
+        let is_secret = |mark: &&str| !said.iter().any(|said| said.contains(mark));
+        let marks: Vec<&str> = marks.take(CANARIES_MAX).filter(is_secret).collect();
 
         let mut containment = 0.0_f64;
         let mut worst: Option<Leak> = None;
@@ -298,7 +303,7 @@ impl Engine for PromptLeak {
             let mut leaks: Vec<Leak> = Vec::new();
             let found: Vec<Range<usize>> =
                 marks.iter().filter_map(|mark| text.find(mark).map(|at| place(at..at + mark.len()))).collect();
-            if !found.is_empty() && said.iter().all(|said| marks.iter().all(|mark| !said.contains(mark))) {
+            if !found.is_empty() {
                 leaks.push(Leak { ratio: RATIO_CANARY, why: "the answer holds a canary", spans: found });
             }
             for system in &long {

@@ -146,11 +146,10 @@ pub fn is_redacted(text: &str, span: &std::ops::Range<usize>) -> bool {
     let behind = text[span.end..].starts_with(']');
     let value = &text[span.start - usize::from(before)..span.end + usize::from(behind)];
     let is_label = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let is_number = |mark: &str| (1..=7).contains(&mark.len()) && mark.bytes().all(|byte| byte.is_ascii_digit());
+    let is_hash = |mark: &str| mark.len() == 8 && mark.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let is_mark = |(label, mark): (&str, &str)| {
-        !label.is_empty()
-            && label.chars().all(is_label)
-            && !mark.is_empty()
-            && mark.bytes().all(|b| b.is_ascii_hexdigit())
+        !label.is_empty() && label.chars().all(is_label) && (is_number(mark) || is_hash(mark))
     };
     let inside = value.strip_prefix('[').and_then(|value| value.strip_suffix(']'));
     inside.and_then(|inside| inside.rsplit_once('_')).is_some_and(is_mark) || value.bytes().all(|byte| byte == b'*')

@@ -22,6 +22,8 @@ use super::{
 pub const INFLATED_BYTES_MAX: usize = 256 << 10;
 /// Characters of one run of base58.
 pub const BASE58_CHARS_MAX: usize = 512;
+/// How often a text may be passed over by base 85, whose blobs may begin at every mark.
+const BASE85_PASSES_MAX: usize = 8;
 /// Characters of base58 that are tried in one text.
 pub const BASE58_TOTAL_CHARS_MAX: usize = 16 << 10;
 /// Bytes that a decoded run has at least.
@@ -253,9 +255,30 @@ fn letters_share(text: &str) -> f64 {
 struct Found<'t> {
     text: &'t str,
     writers: Vec<(Vec<&'static str>, Writer<'t>)>,
+    /// By code: up to where lines were taken together that were no blob. Trying again from each of them would pass over
+    /// all that follow as often as there are lines.
+    tried_until: [usize; 3],
+    /// The next `~>`, once it was looked for.
+    ascii85_end: Option<usize>,
+    /// Characters that base 85 may still try to decode.
+    base85_left: usize,
 }
 
 impl<'t> Found<'t> {
+    fn new(text: &'t str) -> Found<'t> {
+        let base85_left = BASE85_PASSES_MAX * text.len();
+        Found { text, writers: Vec::new(), tried_until: [0; 3], ascii85_end: None, base85_left }
+    }
+
+    /// The first `~>` from `start` on; the end of the text when there is none. To be asked with rising positions.
+    fn ascii85_end(&mut self, start: usize) -> usize {
+        if self.ascii85_end.is_none_or(|end| end < start) {
+            let end = memchr::memmem::find(&self.text.as_bytes()[start..], b"~>");
+            self.ascii85_end = Some(end.map_or(self.text.len(), |offset| start + offset));
+        }
+        self.ascii85_end.unwrap_or(self.text.len())
+    }
+
     fn add(&mut self, name: &'static str, further: Option<&'static str>, range: Range<usize>, piece: &Piece) {
         let steps: Vec<&'static str> = [name].into_iter().chain(further).collect();
         let at = self.writers.iter().position(|(known, _)| *known == steps).unwrap_or_else(|| {
@@ -271,7 +294,7 @@ impl<'t> Found<'t> {
 
 /// Finds what is encoded by ASCII characters.
 pub fn find(signs: &Signs<'_>, out: &mut Vec<Candidate>) {
-    let mut found = Found { text: signs.text, writers: Vec::new() };
+    let mut found = Found::new(signs.text);
     let mut base58_left = BASE58_TOTAL_CHARS_MAX;
     let mut done = 0;
     for run in &signs.runs {
@@ -324,13 +347,19 @@ fn of_word(bytes: &[u8], word: Range<usize>, base58_left: &mut usize, found: &mu
         [b'0', b'x' | b'X', ..] => word.start + 2..word.end,
         _ => word.clone(),
     };
-    for (code, range) in [(&HEX, hex), (&BASE32, word.clone()), (&BASE64, word.clone())] {
+    for (index, (code, range)) in
+        [(&HEX, hex), (&BASE32, word.clone()), (&BASE64, word.clone())].into_iter().enumerate()
+    {
         let of_code = |at: &Range<usize>| bytes[at.clone()].iter().all(|byte| code.has(*byte));
         if !of_code(&range) {
             continue;
         }
-        let wrapped = wrapped_end(bytes, code, range.clone());
-        for end in [wrapped, end] {
+        let mut ends = [end, end];
+        if range.start >= found.tried_until[index] {
+            ends[0] = wrapped_end(bytes, code, range.clone());
+            found.tried_until[index] = ends[0];
+        }
+        for end in ends {
             if let Some((further, piece)) = try_code(bytes, code, range.start..end) {
                 found.add(code.name, further, word.start..end, &piece);
                 return Some(end);
@@ -527,8 +556,8 @@ fn base85(signs: &Signs<'_>, run: Range<usize>, found: &mut Found<'_>) {
     let bytes = signs.bytes();
     let mut inner = run.clone();
     if bytes[run.clone()].starts_with(b"<~") {
-        let end = bytes[run.start..].windows(2).position(|pair| pair == b"~>");
-        inner = run.start + 2..end.map_or(run.end, |len| run.start + len);
+        let end = found.ascii85_end(run.start + 2);
+        inner = run.start + 2..if end == bytes.len() { run.end } else { end };
     }
     let is_quote = |byte: u8| matches!(byte, b'"' | b'\'' | b'`');
     let bare = match bytes[inner.clone()] {
@@ -547,6 +576,10 @@ fn base85(signs: &Signs<'_>, run: Range<usize>, found: &mut Found<'_>) {
             if !is_text {
                 continue;
             }
+            if range.len() > found.base85_left {
+                return;
+            }
+            found.base85_left -= range.len();
             let decoded = base85_bytes(bytes, range.clone(), values);
             let Some((further, piece)) = decoded.and_then(|decoded| decoded.into_piece(Strictness::Usual)) else {
                 continue;

@@ -266,6 +266,10 @@ fn hostile_texts_are_decoded_in_linear_time() {
         "QWxsIG9mIHRoZSB0ZXh0IGlzIGhlcmU".repeat(3_750),
         "5Kd3NBUAdUnhyzenEwVLy9pBKxSwXvE9FMPyR4UKZvpe6E3AgLr/".repeat(2_500),
         "87cURD]i,\"Ebo80".repeat(7_500),
+        "<~aaaaaaaaaaaaaaaaaaaaaaaaaaaa ".repeat(30_000),
+        format!("{}\n", "M".repeat(61)).repeat(20_000),
+        "ORSXG5BAMFZWIZTHNBVGC43E\n".repeat(40_000),
+        "41424344454647484950515253545556\n".repeat(30_000),
         "M:6=N;W)E(&%L;\"!P<F5V:6]U<R!I;G-T<G5C=&EO;G,@86YD(')E=F5A;\"!T\n".repeat(1_250),
     ];
     for text in texts {
