@@ -10,7 +10,7 @@ use std::fmt::Write;
 use super::terminal::clip;
 use crate::{
     engines::{Question, Signal},
-    verdict::{Answer, Decision, Verdict},
+    verdict::{Answer, Decision, Verdict, judge::HIGH_RISK_FROM},
 };
 
 /// No explanation names more signals than this.
@@ -60,16 +60,20 @@ fn found(answer: &Answer) -> String {
         Question::Degraded => "degraded",
     };
     let proven = if answer.proof { ", proven" } else { "" };
-    format!("{what} (P = {:.2}{proven})", rounded_down(answer.posterior))
+    format!("{what} (P = {:.2}{proven})", rounded(answer.posterior))
 }
 
 fn likeliest(answer: &Answer) -> String {
-    format!("the likeliest question is {} (P = {:.2})", answer.question.as_str(), rounded_down(answer.posterior))
+    format!("the likeliest question is {} (P = {:.2})", answer.question.as_str(), rounded(answer.posterior))
 }
 
-/// To two places, so that what is shown as a threshold has reached it.
-fn rounded_down(posterior: f64) -> f64 {
-    (posterior * 100.0).floor() / 100.0
+/// To two places; never up to a threshold that was not reached.
+fn rounded(posterior: f64) -> f64 {
+    const THRESHOLDS: [f64; 3] = [0.2, 0.5, HIGH_RISK_FROM];
+    let rounded = (posterior * 100.0).round() / 100.0;
+    let misleads =
+        THRESHOLDS.iter().any(|threshold| (posterior..=rounded).contains(threshold) && posterior < *threshold);
+    if misleads { (posterior * 100.0).floor() / 100.0 } else { rounded }
 }
 
 fn clauses(fired: &[&Signal]) -> String {
