@@ -3,7 +3,7 @@
 //! Both go through the same audit as everything else, in the same order, so that what is measured is what an audit says.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     ops::{ControlFlow, Range},
 };
 
@@ -32,8 +32,10 @@ use crate::{
 
 /// The field that labelled spans point into.
 const SPAN_FIELD: &str = "/response";
-/// Cards that a labelling session keeps; those nearest to the threshold.
-pub const CARDS_MAX: usize = 10_000;
+/// Cards that a labelling session keeps, those nearest to the threshold; the others come with the next session.
+pub const CARDS_MAX: usize = 1_000;
+/// Texts on a card.
+const CARD_TEXTS_MAX: usize = 12;
 /// Bytes of a text on a card.
 const CARD_TEXT_BYTES_MAX: usize = 4_000;
 /// Pieces of evidence on a card.
@@ -48,7 +50,7 @@ pub struct Study {
     pub evaluated: Vec<Evaluated>,
     /// Calls that were audited and have no label.
     pub unlabelled: u64,
-    /// The threshold from which on the question is flagged, of the first labelled call.
+    /// The threshold from which on the question is flagged, for most of the labelled calls.
     pub flag_from: Option<f64>,
 }
 
@@ -61,7 +63,7 @@ pub struct Card {
     pub line: u64,
     /// Position among the records of that line.
     pub item: Option<u32>,
-    /// Its own id.
+    /// Its own id, where it may be shown.
     pub id: Option<String>,
     /// The posterior of the question.
     pub posterior: f64,
@@ -82,6 +84,8 @@ impl Auditor {
     /// None of its own; see [`Auditor::audit`].
     pub fn study(&self, input: &mut Reader, filter: &Filter, question: Question, labels: &Labels) -> Result<Study> {
         let mut study = Study::default();
+        // By bits, which order thresholds as their values do.
+        let mut thresholds: BTreeMap<u64, u64> = BTreeMap::new();
         let mut history = self.history();
         let part = |batch: Vec<Observed<'_>>| {
             let opinions = batch.into_iter().filter_map(|unit| self.opinion(unit));
@@ -97,12 +101,13 @@ impl Auditor {
                     study.unlabelled += 1;
                     continue;
                 };
-                study.flag_from.get_or_insert(flag_from);
+                *thresholds.entry(flag_from.to_bits()).or_default() += 1;
                 study.labelled.push(labelled);
                 study.evaluated.push(evaluated);
             }
             Ok(ControlFlow::Continue(()))
         })?;
+        study.flag_from = thresholds.into_iter().max_by_key(|(_, calls)| *calls).map(|(bits, _)| f64::from_bits(bits));
         Ok(study)
     }
 
@@ -199,7 +204,8 @@ impl Opinion<'_> {
                 source: record.source.clone(),
                 line: record.line,
                 item: record.item,
-                id: self.call.record.id.as_deref().map(|id| self.names.shown(id).into_owned()),
+                // An id that may not be shown is of no use to find the record by.
+                id: self.call.record.id.as_deref().filter(|id| self.names.shown(id) == *id).map(str::to_owned),
                 posterior: answer.posterior,
                 distance: (log_odds(answer.posterior) - log_odds(self.flag_from[question as usize])).abs(),
                 explanation: record.explanation.clone(),
@@ -214,7 +220,7 @@ impl Opinion<'_> {
         let record = &self.call.record;
         let mut texts: Vec<(String, String)> = Vec::new();
         let mut push = |name: &str, text: &str| {
-            if !text.is_empty() {
+            if !text.is_empty() && texts.len() < CARD_TEXTS_MAX {
                 texts.push((name.to_owned(), text.to_owned()));
             }
         };

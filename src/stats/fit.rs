@@ -41,6 +41,8 @@ pub const INTERCEPT_MAX: f64 = 13.8;
 
 /// Significant digits of an edge; more would only copy the data.
 const EDGE_DIGITS: i32 = 4;
+/// Rounding errors of a number below 10^[`EDGE_DIGITS`] are below this.
+const SCALING_ERROR_MAX: f64 = 1e-9;
 /// Newton steps of [`fusion`] at most; it converges in about ten.
 const NEWTON_STEPS_MAX: usize = 60;
 /// Passes over the columns within one Newton step at most.
@@ -121,7 +123,9 @@ pub fn table(observations: &[Observation], direction: Direction) -> Option<Table
     let weights: Vec<f64> = classes.iter().map(|(yes, no)| yes + no).collect();
     let base = log_odds::prior_log_odds(prior);
     let log_odds = isotonic(&smoothed, &weights, direction).into_iter().map(|p| log_odds::prior_log_odds(p) - base);
-    Some(merged(&edges, &log_odds.collect::<Vec<f64>>()))
+    let table = merged(&edges, &log_odds.collect::<Vec<f64>>());
+    // Smoothing draws bins of different sizes differently, so that a flat table need not come out at 0 by itself.
+    Some(if table.edges.is_empty() { Table { log_odds: vec![0.0], ..table } } else { table })
 }
 
 /// The edges of the bins of `sorted`, ascending; none when all values are one.
@@ -161,12 +165,14 @@ fn rounded_up(value: f64) -> f64 {
         return 0.0;
     }
     let digits = EDGE_DIGITS - 1 - value.abs().log10().floor() as i32;
+    // What the multiplication adds to a number that is short already must not count as a digit.
+    let up = |scaled: f64| (scaled - SCALING_ERROR_MAX).ceil();
     let rounded = if digits >= 0 {
         let scale = 10_f64.powi(digits);
-        (value * scale).ceil() / scale
+        up(value * scale) / scale
     } else {
         let scale = 10_f64.powi(-digits);
-        (value / scale).ceil() * scale
+        up(value / scale) * scale
     };
     if rounded.is_finite() { rounded.max(value) } else { value }
 }

@@ -265,6 +265,10 @@ impl QuestionCalibration {
         set(&mut policy.prior, usual.prior, self.prior_of(stream));
         set(&mut policy.flag_from, usual.flag_from, self.flag_from);
         set(&mut policy.block_from, usual.block_from, self.block_from);
+        if self.flag_from == Some(policy.flag_from) {
+            // What is not even flagged must not be blocked.
+            policy.block_from = policy.block_from.max(policy.flag_from);
+        }
     }
 
     fn overlay(&mut self, over: &QuestionCalibration) {
@@ -392,6 +396,12 @@ weight = 1.5
     }
 
     #[test]
+    fn what_is_not_flagged_is_not_blocked() {
+        let (_, policy) = applied(&FILE.replace("flag_from = 0.3", "flag_from = 0.8"), "other", signal(0.0));
+        assert_eq!((policy.flag_from, policy.block_from), (0.8, 0.8));
+    }
+
+    #[test]
     fn other_signals_and_proofs_are_left_alone() {
         let other = Signal { id: "other", ..signal(9.0) };
         assert_eq!(applied(FILE, "s", other.clone()), (other, Policy::default()));
@@ -409,7 +419,7 @@ weight = 1.5
         Calibration::parse("x.toml", FILE).unwrap().apply("s", &mut signals, &mut policies, &usual);
         let answer = &judge(&signals, &policies, &[""; 4]).answers[0];
         // By hand: logit(0.4) + 1.5 = 1.0945.
-        assert!((answer.posterior - 0.749_239).abs() < 1e-6, "{}", answer.posterior);
+        assert!((answer.posterior - 0.749_235).abs() < 1e-6, "{}", answer.posterior);
     }
 
     #[test]
