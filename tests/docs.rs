@@ -15,7 +15,13 @@ use toml::{Table, Value};
 const SECTIONS: &[(&str, &[(&str, &str)])] = &[
     (
         "From signals to a verdict",
-        &[("stats/log_odds.rs", ""), ("verdict/judge.rs", "questions"), ("verdict/gate.rs", "gate")],
+        &[
+            ("stats/log_odds.rs", ""),
+            ("verdict/judge.rs", "questions"),
+            ("verdict/calibration.rs", "calibration"),
+            ("verdict/fitting.rs", ""),
+            ("verdict/gate.rs", "gate"),
+        ],
     ),
     (
         "Runtime engines",
@@ -95,6 +101,9 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
             ("stats/histogram.rs", ""),
             ("stats/wilson.rs", ""),
             ("stats/hash.rs", ""),
+            ("stats/fit.rs", ""),
+            ("stats/metrics.rs", ""),
+            ("stats/random.rs", ""),
         ],
     ),
     (

@@ -73,6 +73,9 @@ pub struct SettingsArgs {
     /// A file with rules of your own; repeatable.
     #[arg(long, global = true, value_name = "FILE", help_heading = "Settings", value_hint = ValueHint::FilePath)]
     pub rules: Vec<String>,
+    /// Fitted ratios, priors and thresholds: a file that `llmverify calibrate` wrote.
+    #[arg(long, value_name = "FILE", help_heading = "Settings", value_hint = ValueHint::FilePath)]
+    pub calibration: Option<String>,
     /// Whose constants are the defaults.
     #[arg(long, global = true, value_name = "WHOSE", help_heading = "Settings")]
     pub compat: Option<Compat>,
@@ -115,6 +118,9 @@ impl SettingsArgs {
         let mut layers = Layers::read(found.as_deref())?;
         if let Some(compat) = self.compat {
             layers.set("compat", name_of(compat));
+        }
+        if let Some(file) = &self.calibration {
+            layers.set("calibration.file", file.as_str());
         }
         if !self.rules.is_empty() {
             layers.set("rules.files", self.rules.clone());

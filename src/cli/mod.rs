@@ -1,12 +1,16 @@
 //! Arguments → plan: one file per subcommand, each with its arguments, its help and its `run`.
 
 mod audit;
+mod calibrate;
 mod config;
 mod engine;
 mod engines;
+mod eval;
 mod explain;
 mod init;
 mod inputs;
+mod label;
+mod labelled;
 mod progress;
 mod redact;
 mod rules;
@@ -45,6 +49,9 @@ enum Command {
     Audit(Box<audit::Args>),
     Explain(Box<explain::Args>),
     Redact(redact::Args),
+    Eval(Box<eval::Args>),
+    Calibrate(Box<calibrate::Args>),
+    Label(Box<label::Args>),
     Engines(engines::Args),
     Engine(engine::Args),
     Rules(rules::Args),
@@ -68,6 +75,9 @@ pub fn run() -> anyhow::Result<ExitStatus> {
         Command::Audit(args) => audit::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Redact(args) => redact::run(&args),
+        Command::Eval(args) => eval::run(&args),
+        Command::Calibrate(args) => calibrate::run(&args),
+        Command::Label(args) => label::run(&args),
         Command::Engines(args) => engines::run(&args),
         Command::Engine(args) => engine::run(&args),
         Command::Rules(args) => rules::run(&args),

@@ -146,6 +146,11 @@ fn anchor_paths(file: &mut Table, folder: &Path) {
             *path = folder.join(&*path).display().to_string();
         }
     };
+    if let Some(Value::Table(calibration)) = file.get_mut("calibration")
+        && let Some(path) = calibration.get_mut("file")
+    {
+        anchor(path);
+    }
     let Some(Value::Table(rules)) = file.get_mut("rules") else { return };
     if let Some(Value::Array(files)) = rules.get_mut("files") {
         files.iter_mut().for_each(anchor);

@@ -82,6 +82,8 @@ pub struct Settings {
     pub streams: BTreeMap<String, StreamOverrides>,
     /// What a real result of each tool looks like, by the tool's name.
     pub tools: BTreeMap<String, tools::profile::ToolProfile>,
+    /// Ratios, priors and thresholds that were fitted on labelled records.
+    pub calibration: CalibrationSettings,
     /// What makes an audit fail.
     pub gate: gate::Policy,
 }
@@ -128,6 +130,14 @@ impl Settings {
             overrides.map_or(policy, |stream| stream.of(question).apply(policy))
         })
     }
+}
+
+/// Ratios, priors and thresholds that were fitted on labelled records.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CalibrationSettings {
+    /// A file that `llmverify calibrate` wrote, relative to this file; empty for the built-in calibration alone.
+    pub file: String,
 }
 
 /// Rules of your own, and which rules are looked for.
@@ -277,6 +287,11 @@ impl Default for QuestionPolicies {
 }
 
 impl QuestionPolicies {
+    /// The policies in the order of [`Question::ALL`].
+    pub fn all(&self) -> [Policy; 4] {
+        Question::ALL.map(|question| self.of(question))
+    }
+
     /// The policy of one question.
     pub fn of(&self, question: Question) -> Policy {
         match question {

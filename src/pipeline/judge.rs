@@ -3,7 +3,7 @@
 use std::{mem, ops::Range};
 
 use crate::{
-    config::Settings,
+    config::{QuestionPolicies, Settings},
     engines::{Assessment, Detail, Finding, Question, Signal, Tier, runtime::health},
     history::{Chart, Observation, Shift},
     input::Place,
@@ -16,7 +16,7 @@ use crate::{
         verdict_record::{Identity, Judged, Problem, rfc3339},
     },
     text::excerpt::{excerpt, shown, unredacted},
-    verdict::{Decision, Verdict, judge::judge},
+    verdict::{Calibration, Decision, Verdict, judge::judge},
 };
 
 use super::analyse::{Call, UNKNOWN_STREAM, counted_tokens};
@@ -29,17 +29,19 @@ const ABSENCE: &str = "no signal applies to this record";
 
 /// A call with its verdict and all that led to it.
 pub struct Opinion<'a> {
-    place: Place,
+    pub(super) place: Place,
     /// The call, whose signals and assessments have moved into the opinion.
     pub call: Box<Call<'a>>,
-    verdict: Verdict,
-    signals: Vec<Signal>,
-    assessments: Vec<(&'static str, Assessment)>,
+    pub(super) verdict: Verdict,
+    pub(super) signals: Vec<Signal>,
+    /// From which posterior on each question is flagged.
+    pub(super) flag_from: [f64; 4],
+    pub(super) assessments: Vec<(&'static str, Assessment)>,
     health: Option<(f64, &'static str)>,
     tier_reached: Tier,
     streams_before: Option<usize>,
     is_backwards: bool,
-    names: Names<'a>,
+    pub(super) names: Names<'a>,
 }
 
 impl<'a> Opinion<'a> {
@@ -49,6 +51,7 @@ impl<'a> Opinion<'a> {
         mut call: Box<Call<'a>>,
         mut observation: Observation,
         settings: &Settings,
+        calibration: &Calibration,
         names: Names<'a>,
     ) -> Opinion<'a> {
         let mut policies = settings.policies(&call.stream);
@@ -69,6 +72,7 @@ impl<'a> Opinion<'a> {
         let others = observation.into_signals(tier0, &|index| field_name(&call.record, index));
         signals.extend(others.into_iter().filter(|signal| settings.runs(signal.id)));
 
+        calibration.apply(&call.stream, &mut signals, &mut policies, &QuestionPolicies::default().all());
         let verdict = judge(&signals, &policies, &[ABSENCE; 4]);
         let values = assessments.iter().filter_map(|(name, said)| Some((*name, said.value?)));
         let health = health::score(values, &settings.engines.health);
@@ -77,6 +81,7 @@ impl<'a> Opinion<'a> {
             call,
             verdict,
             signals,
+            flag_from: policies.map(|policy| policy.flag_from),
             assessments,
             health,
             tier_reached,

@@ -12,12 +12,16 @@
 //! - `judge`: stage 4, up to the record's report object
 //! - `sinks`: where the bytes of stage 5 go
 //! - `registry`: the list of engines
+//! - [`labels`]: what people say of records, out of the log itself or of a file beside it
+//! - [`study`]: labelled records with what was computed of them, for measuring and fitting
 
 mod analyse;
 mod filter;
 mod judge;
+pub mod labels;
 mod registry;
 mod sinks;
+pub mod study;
 
 use std::{
     collections::HashMap,
@@ -33,7 +37,7 @@ use anyhow::{Context as _, Result};
 use rayon::prelude::*;
 
 use crate::{
-    config::Settings,
+    config::{Compat, Settings},
     engines::{
         BaselineEngine, Engine,
         tools::{Profile, ToolProfile},
@@ -44,6 +48,7 @@ use crate::{
     redact::Names,
     report::{Badness, Partial, Report, VerdictRecord, format::Renderer, summary, verdict_record::Identity},
     rules::{Library, Rule, RuleError, Scanner, Suppressions, examples},
+    verdict::Calibration,
 };
 
 pub use filter::{Filter, Sample, parse_time};
@@ -79,6 +84,7 @@ pub struct Auditor {
     profiles: HashMap<String, Profile>,
     scanner: Arc<Scanner>,
     suppressions: Suppressions,
+    calibration: Calibration,
     show_sensitive: bool,
 }
 
@@ -105,6 +111,7 @@ impl Auditor {
             profiles: profiles(&settings)?,
             scanner,
             suppressions: Suppressions::default(),
+            calibration: calibration(&settings)?,
             show_sensitive: false,
             settings,
         })
@@ -129,6 +136,18 @@ impl Auditor {
     pub fn with_suppressions(mut self, suppressions: Suppressions) -> Auditor {
         self.suppressions = suppressions;
         self
+    }
+
+    /// Judges by `calibration` alone, not by the built-in one and the file that the settings name.
+    #[must_use]
+    pub fn with_calibration(mut self, calibration: Calibration) -> Auditor {
+        self.calibration = calibration;
+        self
+    }
+
+    /// The calibration that the audit judges by.
+    pub fn calibration(&self) -> &Calibration {
+        &self.calibration
     }
 
     /// The rules that the audit looks for, a user's own among them.
@@ -237,7 +256,7 @@ impl Auditor {
     fn opinion<'a>(&'a self, (unit, observation): Observed<'a>) -> Option<Opinion<'a>> {
         match (unit.outcome, observation) {
             (Outcome::Call(call), Some(observation)) => {
-                Some(Opinion::new(unit.place, call, observation, &self.settings, self.names()))
+                Some(Opinion::new(unit.place, call, observation, &self.settings, &self.calibration, self.names()))
             }
             _ => None,
         }
@@ -397,6 +416,19 @@ fn check_examples(library: &Library, files: &[(String, String)]) -> Result<()> {
     let should = if failure.should_hit { "must hit" } else { "must not hit" };
     let reason = format!("fails an example that it {should}: {:?}", failure.text);
     Err(RuleError { file: names().next().unwrap_or_default().to_owned(), rule: failure.rule, reason }.into())
+}
+
+/// The built-in calibration with the user's file laid on it; none at all under the letter of the specification.
+fn calibration(settings: &Settings) -> Result<Calibration> {
+    let file = &settings.calibration.file;
+    if settings.compat == Compat::Seed {
+        return Ok(Calibration::default());
+    }
+    if file.is_empty() {
+        return Ok(Calibration::built_in());
+    }
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the calibration {file}"))?;
+    Ok(Calibration::built_in().overlaid_with(Calibration::parse(file, &text)?))
 }
 
 /// The tool profiles, ready to be used.

@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use super::terminal::clip;
 use crate::{
-    engines::{Question, Signal},
+    engines::{Question, RatioSource, Signal},
     verdict::{Answer, Decision, Verdict, judge::HIGH_RISK_FROM},
 };
 
@@ -90,6 +90,9 @@ fn clauses(fired: &[&Signal]) -> String {
 fn clause(signal: &Signal) -> String {
     let detail = if signal.detail.is_empty() { signal.id } else { &signal.detail };
     let (detail, ratio, score) = (clip(detail, CLAUSE_CHARS_MAX), signal.likelihood_ratio, signal.score);
+    if signal.ratio_source == RatioSource::Fitted {
+        return format!("{detail} (fitted LR {})", brief(ratio));
+    }
     format!("{detail} (LR {}, score {score:.2})", brief(ratio))
 }
 
@@ -112,7 +115,7 @@ fn not_assessed(verdict: &Verdict) -> String {
 #[cfg(test)]
 mod tests {
     use super::{super::samples, *};
-    use crate::engines::{RatioSource, Tier};
+    use crate::engines::Tier;
 
     fn fired(id: &'static str, question: Question, ratio: f64, score: f64, detail: &str) -> Signal {
         Signal::absent(id, question, Tier::Zero, (ratio, RatioSource::Seed)).fire(score, detail.to_owned())

@@ -8,6 +8,7 @@
 //! - [`format`](mod@format): what a format is, and the writer that puts rendered pieces in order
 //! - [`table`], [`json`], [`jsonl`], [`csv`]: the formats
 //! - [`waterfall`]: why one record was judged as it was
+//! - [`evaluation`]: how good an audit is on labelled records
 //! - [`terminal`]: log text made safe to show; styles
 //! - [`safe_json`]: JSON whose bytes are safe to show
 //! - [`schema`]: the JSON Schemas of the output
@@ -17,6 +18,7 @@
 
 pub mod aggregate;
 pub mod csv;
+pub mod evaluation;
 pub mod explanation;
 pub mod format;
 pub mod json;

@@ -6,7 +6,11 @@ use super::{
     terminal::{Styles, clip, guard_line, safe},
     verdict_record::{QuestionAnswer, SignalEntry, State, VerdictRecord},
 };
-use crate::{engines::Question, stats::log_odds, verdict::Decision};
+use crate::{
+    engines::{Question, RatioSource},
+    stats::log_odds,
+    verdict::Decision,
+};
 
 /// Log odds that fill the bar.
 const BAR_LOG_ODDS: f64 = 4.0;
@@ -97,8 +101,9 @@ fn contribution(signal: &SignalEntry, styles: &Styles, text: &mut String) {
     let fired = if signal.fired { "" } else { " (absent)" };
     let name = format!("{}{fired}", signal.id);
     let source = match signal.ratio_source {
-        crate::engines::RatioSource::Default => "*",
-        _ => " ",
+        RatioSource::Default => "*",
+        RatioSource::Fitted => "+",
+        RatioSource::Seed | RatioSource::Config => " ",
     };
     let row = format!(
         "  {style}{name:<26}{style:#} {tier:>5} {:>7.2}{source} {:>6.2} {:>+9.3}  {dim}{}{dim:#}",
@@ -153,8 +158,15 @@ fn engines(record: &VerdictRecord, styles: &Styles, text: &mut String) {
     if let Some(health) = &record.health {
         line(text, &format!("  {:<16} {:<13} {:>7.3}", "health", health.label, health.score));
     }
-    if record.signals.iter().any(|signal| signal.ratio_source == crate::engines::RatioSource::Default) {
-        line(text, &format!("\n{dim}* a default ratio, not fitted on labelled data{dim:#}"));
+    let has = |source| record.signals.iter().any(|signal| signal.ratio_source == source);
+    if has(RatioSource::Default) || has(RatioSource::Fitted) {
+        text.push('\n');
+    }
+    if has(RatioSource::Default) {
+        line(text, &format!("{dim}* a default ratio, not fitted on labelled data{dim:#}"));
+    }
+    if has(RatioSource::Fitted) {
+        line(text, &format!("{dim}+ fitted on labelled data: what was measured decides, not the score{dim:#}"));
     }
 }
 

@@ -1,9 +1,14 @@
 //! Signals become four probabilities, probabilities become a verdict, verdicts meet the gate.
 //!
 //! - [`judge`]: signals → one [`Answer`] per question → one [`Decision`]
+//! - [`calibration`]: what labelled data say of signals, as a file, in the place of stated ratios
+//! - [`fitting`]: labelled records → a calibration, and what it gains
 //! - [`gate`]: counts of decisions → passed or not, and the exit status
 
+pub mod calibration;
+pub mod fitting;
 pub mod gate;
 pub mod judge;
 
+pub use calibration::Calibration;
 pub use judge::{Answer, Decision, Verdict};

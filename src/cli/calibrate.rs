@@ -1,0 +1,173 @@
+//! `llmverify calibrate`: labelled records become a calibration.
+
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, bail};
+use clap::{ValueEnum, ValueHint};
+
+use llmverify::{
+    engines::Question,
+    verdict::{
+        Calibration,
+        fitting::{self, FOLDS, FusionKind, LABELS_PER_CLASS_MIN, Scores, Target},
+        gate::{ExitStatus, parse_share},
+    },
+};
+
+use super::{
+    labelled::LabelledInputs,
+    style::{FAINT, STRONG},
+};
+
+/// Fits likelihood ratios, weights and priors on labelled records, and says what they gain.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  llmverify calibrate labelled.jsonl -o calibration.toml
+  llmverify calibrate labelled.jsonl -o calibration.toml --group meta.source_id --false-alarm-rate 5%
+  llmverify calibrate log.jsonl --labels labels.jsonl -o calibration.toml --cost 10:1
+  llmverify audit log.jsonl --calibration calibration.toml
+
+What it gains is measured on records that the fit did not see, whole groups at a time. A file that
+exists keeps what it holds of other questions.")]
+pub struct Args {
+    #[command(flatten)]
+    labelled: LabelledInputs,
+    /// The file to write.
+    #[arg(long, short = 'o', value_name = "FILE", required = true, help_heading = "Output", value_hint = ValueHint::FilePath)]
+    out: PathBuf,
+    /// Refuse below this many labels of each class.
+    #[arg(long, value_name = "N", default_value_t = LABELS_PER_CLASS_MIN, help_heading = "Fit")]
+    min_labels: usize,
+    /// Folds of the cross-validation.
+    #[arg(long, value_name = "N", default_value_t = FOLDS, help_heading = "Fit")]
+    folds: usize,
+    /// How signals are added up [default: what has the lower cross-validated log loss].
+    #[arg(long, value_name = "HOW", help_heading = "Fit")]
+    fusion: Option<FusionName>,
+    /// Signals that tell against the question the more they measure; all others tell for it.
+    #[arg(long, value_name = "SIGNAL,...", value_delimiter = ',', help_heading = "Fit")]
+    falling: Vec<String>,
+    /// Flag from the threshold with the least cost of a miss and of a false alarm, as in `10:1`.
+    #[arg(long, value_name = "MISS:ALARM", value_parser = costs, help_heading = "Threshold", group = "target")]
+    cost: Option<Target>,
+    /// Flag from the lowest threshold at which at most this share of the records labelled 0 is flagged.
+    #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "Threshold", group = "target")]
+    false_alarm_rate: Option<f64>,
+    /// Flag from the threshold with the highest F1.
+    #[arg(long, help_heading = "Threshold", group = "target")]
+    best_f1: bool,
+    /// What the labels are, in words, for the file.
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, help_heading = "Output")]
+    source: String,
+}
+
+/// `--fusion`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FusionName {
+    /// A weight per signal
+    Weights,
+    /// One temperature for all
+    Temperature,
+}
+
+/// Reads `10:1`.
+fn costs(text: &str) -> Result<Target, String> {
+    let expected = || format!("expected two costs above 0, as in 10:1, not {text:?}");
+    let (miss, false_alarm) = text.split_once(':').ok_or_else(expected)?;
+    let cost = |text: &str| text.trim().parse().ok().filter(|cost: &f64| cost.is_finite() && *cost > 0.0);
+    match (cost(miss), cost(false_alarm)) {
+        (Some(miss), Some(false_alarm)) => Ok(Target::Cost { miss, false_alarm }),
+        _ => Err(expected()),
+    }
+}
+
+/// Fits, writes the file, and shows what was gained.
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    let mut calibration = kept(&args.out)?;
+    let study = args.labelled.study(&[], &[])?;
+    let question: Question = args.labelled.question.into();
+    let options = fitting::Options {
+        folds: args.folds,
+        labels_per_class_min: args.min_labels,
+        fusion: args.fusion.map(|name| match name {
+            FusionName::Weights => FusionKind::Weights,
+            FusionName::Temperature => FusionKind::Temperature,
+        }),
+        falling: args.falling.iter().cloned().collect(),
+        target: args.cost.or(args.false_alarm_rate.map(Target::FalseAlarmRate)).or(args.best_f1.then_some(Target::F1)),
+        source: args.source.clone(),
+    };
+    let fitted = match fitting::fit(question, &study.labelled, &options) {
+        Ok(fitted) => fitted,
+        Err(refusal) => bail!("not calibrated: {refusal}"),
+    };
+    *calibration.of_mut(question) = fitted.calibration.of(question).clone();
+    let text = format!("# Written by `llmverify calibrate`; audit with --calibration.\n{}", calibration.to_toml()?);
+    fs::write(&args.out, text).with_context(|| format!("cannot write {}", args.out.display()))?;
+    show(question, &fitted, study.unlabelled, &args.out)?;
+    Ok(ExitStatus::Ok)
+}
+
+/// What the file holds of other questions, if there is one.
+fn kept(path: &Path) -> anyhow::Result<Calibration> {
+    if !path.exists() {
+        return Ok(Calibration { version: llmverify::verdict::calibration::VERSION, ..Calibration::default() });
+    }
+    let file = path.display().to_string();
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {file}"))?;
+    Ok(Calibration::parse(&file, &text)?)
+}
+
+fn show(question: Question, fitted: &fitting::Fitted, unlabelled: u64, path: &Path) -> anyhow::Result<()> {
+    let of = fitted.calibration.of(question);
+    let about = of.provenance.clone().unwrap_or_default();
+    let mut out = anstream::stdout().lock();
+    let name = question.as_str();
+    writeln!(
+        out,
+        "{STRONG}{name}{STRONG:#}  {} labels in {} groups, {} of them yes; {unlabelled} records without a label left out",
+        about.labels, about.groups, about.positives
+    )?;
+    writeln!(out, "cross-validated over {} folds, added up by {}\n", about.folds, about.fusion)?;
+    writeln!(out, "{FAINT}{:<28} {:>8} {:>8}{FAINT:#}", "", "before", "after")?;
+    let rows: [(&str, fn(&Scores) -> Option<f64>); 5] = [
+        ("auroc", |scores| scores.auroc),
+        ("average_precision", |scores| scores.average_precision),
+        ("brier", |scores| scores.brier),
+        ("log_loss", |scores| scores.log_loss),
+        ("expected_calibration_error", |scores| scores.expected_calibration_error),
+    ];
+    let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
+    for (name, value) in rows {
+        writeln!(out, "{name:<28} {:>8} {:>8}", shown(value(&fitted.before)), shown(value(&fitted.after)))?;
+    }
+    writeln!(out, "\n{FAINT}{:<28} {:>8} {:>8} {:>8}{FAINT:#}", "signal", "weight", "least", "most")?;
+    let temperature = of.temperature.unwrap_or(1.0);
+    for (id, table) in &of.signals {
+        let weight = table.weight * temperature;
+        let ends = table.log_odds.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), log_odds| {
+            (least.min(weight * log_odds), most.max(weight * log_odds))
+        });
+        writeln!(out, "{id:<28} {weight:>8.3} {:>+8.3} {:>+8.3}", ends.0, ends.1)?;
+    }
+    if !fitted.constant.is_empty() {
+        writeln!(out, "{FAINT}the same everywhere, so not fitted: {}{FAINT:#}", fitted.constant.join(", "))?;
+    }
+    writeln!(out, "\nprior {:.4}", of.prior.unwrap_or_default())?;
+    if let Some((threshold, confusion)) = &fitted.at_threshold {
+        writeln!(
+            out,
+            "flag from {threshold:.4}: precision {}, recall {}, false alarms {}",
+            shown(confusion.precision()),
+            shown(confusion.recall()),
+            shown(confusion.false_alarm_rate())
+        )?;
+    }
+    writeln!(out, "written to {}", path.display())?;
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! The arguments that `eval` and `calibrate` share: which question, and where the labels are.
+
+use std::{fs, path::PathBuf};
+
+use anyhow::{Context as _, bail};
+use clap::{Args, ValueEnum, ValueHint};
+
+use llmverify::{
+    engines::Question,
+    pipeline::{
+        Auditor,
+        labels::{LabelEntry, LabelFields, Labels},
+        study::Study,
+    },
+};
+
+use super::inputs::Inputs;
+
+/// What to read, which question, and where the labels are.
+#[derive(Debug, Args)]
+pub struct LabelledInputs {
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// The question that the labels answer.
+    #[arg(long, value_name = "QUESTION", default_value = "fabricated", help_heading = "Labels")]
+    pub question: QuestionName,
+    /// The member that holds the label (0 or 1, false or true): a name, a path such as `meta.wrong`, or a JSON Pointer.
+    #[arg(long, value_name = "FIELD", default_value = "label", help_heading = "Labels")]
+    pub label: String,
+    /// Labels in a file beside the log, as `llmverify label` writes it.
+    #[arg(long, value_name = "FILE", conflicts_with = "label", help_heading = "Labels", value_hint = ValueHint::FilePath)]
+    pub labels: Option<PathBuf>,
+    /// What records must not be parted by, such as `meta.source`: folds, splits and intervals keep them together.
+    #[arg(long, value_name = "FIELD,...", value_delimiter = ',', conflicts_with = "labels", help_heading = "Labels")]
+    pub group: Vec<String>,
+}
+
+/// `--question`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum QuestionName {
+    /// Is the content made up?
+    Fabricated,
+    /// Does the input try to subvert the model?
+    Attacked,
+    /// Does the output give away what it must not?
+    Leaking,
+    /// Is the service unwell?
+    Degraded,
+}
+
+impl From<QuestionName> for Question {
+    fn from(name: QuestionName) -> Question {
+        match name {
+            QuestionName::Fabricated => Question::Fabricated,
+            QuestionName::Attacked => Question::Attacked,
+            QuestionName::Leaking => Question::Leaking,
+            QuestionName::Degraded => Question::Degraded,
+        }
+    }
+}
+
+impl LabelledInputs {
+    /// Audits the log, and keeps what has a label.
+    pub fn study(&self, by: &[String], within: &[String]) -> anyhow::Result<Study> {
+        let layers = self.inputs.layers()?;
+        let settings = layers.settings()?;
+        let question = self.question.into();
+        let labels = match &self.labels {
+            Some(path) => {
+                let file = path.display().to_string();
+                let text = fs::read_to_string(path).with_context(|| format!("cannot read the labels {file}"))?;
+                Labels::of_entries(&LabelEntry::parse_lines(&file, &text)?, question)
+            }
+            None => {
+                if self.inputs.paths.iter().any(|path| path == "-") {
+                    bail!("a labelled log is read twice, which standard input cannot; name a file");
+                }
+                let fields = LabelFields {
+                    label: self.label.clone(),
+                    by: by.to_vec(),
+                    group: self.group.clone(),
+                    within: within.to_vec(),
+                };
+                Labels::of_log(&mut self.inputs.open(&settings)?, &fields)?
+            }
+        };
+        let mut reader = self.inputs.open(&settings)?;
+        let filter = self.inputs.filter(&settings)?;
+        let auditor = Auditor::new(settings)?;
+        let suppressions = self.inputs.suppressions(&layers, &auditor)?;
+        let auditor = auditor.with_suppressions(suppressions);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.inputs.thread_count()).build()?;
+        pool.install(|| auditor.study(&mut reader, &filter, question, &labels))
+    }
+}
