@@ -19,6 +19,7 @@ use super::{
     lexer::{Kind, Relation, Token, tokens},
     number::{Exact, is_rounding, is_truncation},
     prose,
+    unit::Unit,
 };
 
 /// By how much what is said to be about equal may differ.
@@ -35,8 +36,8 @@ const ROUNDED_PLACES_MIN: u32 = 2;
 const ROUNDED_MONEY_PLACES_MIN: u32 = 3;
 
 /// Words after which a clause is not stated as a fact.
-const HYPOTHETICAL: [&str; 10] =
-    ["if", "suppose", "supposing", "assume", "assuming", "imagine", "whether", "unless", "say", "pretend"];
+const HYPOTHETICAL: [&str; 9] =
+    ["if", "suppose", "supposing", "assume", "assuming", "imagine", "whether", "unless", "pretend"];
 
 /// Words of a sentence that says what does not hold, or does not mean numbers.
 const TAKEN_BACK: [&str; 39] = [
@@ -242,10 +243,6 @@ impl Block<'_> {
             };
             consumed = right.as_ref().map_or(at + 1, |side| side.tokens.end);
             match (outcome, right) {
-                (Some(Outcome::False(_)), Ok(side)) if report.claims() >= super::EQUATIONS_MAX => {
-                    report.skip(Some(Reason::TooMany));
-                    chain = vec![side];
-                }
                 (Some(Outcome::False(detail)), Ok(side)) => {
                     report.refute("arithmetic/false_equation", self.wrong_span(&chain, &side), detail);
                     chain = vec![side];
@@ -292,12 +289,17 @@ impl Block<'_> {
         let start = self.left_start(from, end)?;
         self.refuse_operating(from, start)?;
         let tokens = &self.tokens[start..end];
-        let (expression, length) = expression::parse(self.text, tokens, Words::Labels).map_err(Some)?;
+        // With the sign behind it, so that what ends before one is told from what ends a sentence.
+        let with_sign = &self.tokens[start..=end];
+        let (expression, length) = expression::parse(self.text, with_sign, Words::Labels).map_err(Some)?;
         if length != tokens.len() {
             return Err(Some(Reason::Notation));
         }
         let follows_boundary = start == 0 || matches!(self.tokens[start - 1].kind, Kind::Boundary);
-        if expression.operators == 0 && !follows_boundary {
+        let has_noun = tokens
+            .iter()
+            .any(|token| matches!(token.kind, Kind::Word) && Unit::of(&self.text[token.span.clone()]).is_none());
+        if expression.operators == 0 && (!follows_boundary || has_noun) {
             return Err(None);
         }
         let is_worded = self.text[self.tokens[end].span.clone()].starts_with(|c: char| c.is_ascii_alphabetic());
@@ -469,7 +471,9 @@ impl Block<'_> {
         let is_and = is(Some(before), &["and"]) && word(2).is_some_and(Token::ends_operand);
         let is_part =
             is(Some(before), &["to", "from", "by", "with"]) && (2..=6).any(|back| is(word(back), &OPERATING_VERBS));
-        if is_of || is_and || is_part { ambiguous } else { Ok(()) }
+        let is_list = matches!((&before.kind, word(2).map(|token| &token.kind)), (Kind::Comma, Some(Kind::Close)))
+            && matches!(self.tokens[start].kind, Kind::Open);
+        if is_of || is_and || is_part || is_list { ambiguous } else { Ok(()) }
     }
 
     /// The expression behind the sign at `at`.
@@ -487,10 +491,17 @@ impl Block<'_> {
             return Err(Reason::Ambiguous);
         }
         if let Some(next) = next {
-            let is_part = next.is_word_of(self.text, &["and", "or", "to", "of", "out"]) && is_number(end + 1);
+            let is_part = next.is_word_of(self.text, &["or", "to", "of", "out"]) && is_number(end + 1);
+            // "= 3 and 1/2", unless another equation begins there.
+            let is_mixed = next.is_word_of(self.text, &["and"])
+                && matches!(self.tokens.get(end + 2).map(|token| &token.kind), Some(Kind::Divide))
+                && self.is_end(end + 4);
+            let is_part = is_part || is_mixed;
             let is_glued = matches!(next.kind, Kind::NotANumber(_))
                 || !next.is_spaced && matches!(next.kind, Kind::Other | Kind::Open);
-            let is_list = matches!(next.kind, Kind::Comma) && is_number(end + 1) && self.is_end(end + 2);
+            let item =
+                end + 1 + usize::from(matches!(self.tokens.get(end + 1).map(|token| &token.kind), Some(Kind::Minus)));
+            let is_list = matches!(next.kind, Kind::Comma) && is_number(item) && self.is_end(item + 1);
             if is_part || is_list || next.is_word_of(self.text, &["remainder", "mod", "modulo", "r"]) {
                 return Err(Reason::Ambiguous);
             }
@@ -658,12 +669,26 @@ fn refuted(left: &Expression, right: &Expression) -> Outcome {
     let plain = Reading::default();
     let value = |side: &Expression| match side.exact(plain) {
         Ok(value) => value.show(),
-        Err(_) => side.interval(plain, Slack::None).map_or_else(String::new, |range| format!("{:.6}", range.low)),
+        Err(_) => {
+            side.interval(plain, Slack::None).map_or_else(String::new, |range| super::number::show_double(range.low))
+        }
     };
     // 15 = 3 * 4: the number is what is wrong, on whichever side it stands.
     let (computed, stated) = if left.operators == 0 && right.operators > 0 { (right, left) } else { (left, right) };
     let (expected, said) = (value(computed), value(stated));
-    Outcome::False(format!("{} = {expected}, not {said}", computed.show(SHOWN_CHARS_MAX)))
+    let shown = computed.show(SHOWN_CHARS_MAX);
+    match in_unit_of(computed, stated) {
+        Some(expected) => Outcome::False(format!("{shown} = {expected} in the unit of the result, not {said}")),
+        None => Outcome::False(format!("{shown} = {expected}, not {said}")),
+    }
+}
+
+/// What `computed` is in the unit of `stated`, when its own units differ.
+fn in_unit_of(computed: &Expression, stated: &Expression) -> Option<String> {
+    let is_mixed = computed.units.union(stated.units).are_mixed();
+    let ((value, powers), (base, of)) = (computed.converted().filter(|_| is_mixed)?, stated.converted()?);
+    let unit = base.div(&stated.exact(Reading::default()).ok()?)?;
+    (powers == of).then(|| value.div(&unit)).flatten().map(|value| value.show())
 }
 
 /// The other ways to read the signs of both sides.
@@ -765,7 +790,10 @@ fn excuse(left: &Expression, relation: Relation, right: &Expression) -> Option<R
     if left.has_modulo || right.has_modulo {
         return Some(Err(Reason::Ambiguous));
     }
-    if left.may_be_range || right.may_be_range {
+    // Goals and assists: 5-1=6.
+    let is_tally =
+        left.tight_sum.as_ref().zip(right.exact(plain).ok()).is_some_and(|(sum, said)| sum.compare(&said).is_eq());
+    if left.may_be_range || right.may_be_range || is_tally {
         return Some(Err(Reason::Range));
     }
     if left.literals().chain(right.literals()).all(|literal| literal.may_be_binary) {
@@ -796,8 +824,9 @@ fn excuse(left: &Expression, relation: Relation, right: &Expression) -> Option<R
         return None;
     }
     let places = if is_money(left) || is_money(right) { ROUNDED_MONEY_PLACES_MIN } else { ROUNDED_PLACES_MIN };
+    let has_rounded = left.exact(plain).is_err() || left.literals().any(|literal| literal.may_be_rounded(places));
     let may_be_rounded = left.interval(plain, Slack::Places(places)).zip(side_range(right, plain));
-    if may_be_rounded.is_some_and(|(a, b)| a.low <= b.high && b.low <= a.high) {
+    if has_rounded && may_be_rounded.is_some_and(|(a, b)| a.low <= b.high && b.low <= a.high) {
         return Some(Err(Reason::Rounded));
     }
     // 3 * 5 = 15 + 2 = 17: said one after the other.
@@ -822,7 +851,7 @@ fn excuse(left: &Expression, relation: Relation, right: &Expression) -> Option<R
 }
 
 fn is_money(side: &Expression) -> bool {
-    ["$", "€", "£", "¥"].iter().any(|sign| super::unit::Unit::of(sign).is_some_and(|unit| side.units.contains(unit)))
+    ["$", "€", "£", "¥"].iter().any(|sign| Unit::of(sign).is_some_and(|unit| side.units.contains(unit)))
 }
 
 /// Whether the sides differ by what one unit is of another of its kind: 2 * 60 = 2 hours.

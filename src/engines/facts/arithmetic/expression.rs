@@ -193,6 +193,8 @@ pub struct Expression {
     pub variables: u32,
     /// Whether its minus sign may mean "to" (5-10): both numbers whole, nothing blank between.
     pub may_be_range: bool,
+    /// The sum of two whole numbers with a minus sign and nothing blank between them.
+    pub tight_sum: Option<Exact>,
     /// Whether it begins with a bracket.
     pub begins_with_bracket: bool,
 }
@@ -236,6 +238,14 @@ pub fn parse(text: &str, tokens: &[Token], words: Words) -> Result<(Expression, 
             ..
         ] if a.value.compare(&b.value).is_lt()
     );
+    let tight_sum = match &tokens[..at] {
+        [
+            Token { kind: Kind::Number(a), .. },
+            Token { kind: Kind::Minus, is_spaced: false, .. },
+            Token { kind: Kind::Number(b), is_spaced: false, .. },
+        ] => a.value.add(&b.value).filter(|_| a.places + b.places == 0),
+        _ => None,
+    };
     let expression = Expression {
         root,
         nodes: parser.nodes,
@@ -248,6 +258,7 @@ pub fn parse(text: &str, tokens: &[Token], words: Words) -> Result<(Expression, 
         has_quotient: parser.has_quotient,
         variables: parser.variables,
         may_be_range,
+        tight_sum,
         begins_with_bracket: matches!(tokens[0].kind, Kind::Open),
     };
     Ok((expression, at))
@@ -299,6 +310,10 @@ impl Parser<'_> {
         }
         self.nodes.push(node);
         Ok(self.nodes.len() - 1)
+    }
+
+    fn follows_pi(&self) -> bool {
+        self.at > 0 && matches!(self.tokens[self.at - 1].kind, Kind::Pi)
     }
 
     /// Whether an operand stands `ahead`, signs before it included.
@@ -359,7 +374,7 @@ impl Parser<'_> {
                 Some(Kind::Times) => Node::Product as fn(usize, usize) -> Node,
                 Some(Kind::Divide) => Node::Quotient,
                 Some(Kind::Modulo) => Node::Modulo,
-                Some(Kind::Open) if !self.is_spaced(0) => {
+                Some(Kind::Open) if !self.is_spaced(0) || matches!(self.nodes[left], Node::Pi) || self.follows_pi() => {
                     left = self.adjacent_bracket(left, has_quotient)?;
                     continue;
                 }
@@ -492,7 +507,8 @@ impl Parser<'_> {
             }
             let word = self.word(0);
             let unit = Unit::of(word.trim_end_matches(['²', '³', '}', '2', '3']).trim_end_matches(['^', '{']));
-            let is_letter = word.chars().count() == 1;
+            // 6m^2 is a product more often than an area.
+            let is_letter = word.split('^').next().is_some_and(|letter| letter.chars().count() == 1);
             if !self.is_spaced(0) && power > 0 && (unit.is_none() || is_letter) && self.at == begin {
                 return Err(Reason::Variable);
             }
@@ -504,6 +520,10 @@ impl Parser<'_> {
                     self.units.insert(unit);
                     has_unit = true;
                     self.at += 1;
+                    if let Some((more, tokens)) = self.unit_power() {
+                        dimension = dimension.times(unit, power * (more - 1)).ok_or(Reason::TooLong)?;
+                        self.at += tokens;
+                    }
                     end = self.at;
                 }
                 _ => {
@@ -527,6 +547,21 @@ impl Parser<'_> {
             return Err(Reason::Variable);
         }
         if has_unit { self.add(Node::Quantity(operand, dimension)) } else { Ok(operand) }
+    }
+
+    /// The power of a unit that stands behind it, and its tokens: `\text{m}^2`.
+    fn unit_power(&self) -> Option<(i8, usize)> {
+        let Some(Kind::Power) = self.kind(0) else { return None };
+        let small = |ahead: usize| match self.kind(ahead) {
+            Some(Kind::Number(literal)) => {
+                literal.value.to_whole().filter(|power| matches!(power, 2 | 3)).map(|power| power as i8)
+            }
+            _ => None,
+        };
+        match (self.kind(1), self.kind(3)) {
+            (Some(Kind::Open), Some(Kind::Close)) => small(2).map(|power| (power, 4)),
+            _ => small(1).map(|power| (power, 2)),
+        }
     }
 
     /// "million" and the like behind a number, or a letter right behind an amount of money.
@@ -774,7 +809,7 @@ impl Expression {
                 _ => point(&literal.value),
             },
             Node::Pi if slack == Slack::None => Interval::widened(std::f64::consts::PI, std::f64::consts::PI),
-            Node::Pi => Interval::widened(3.14, 22.0 / 7.0),
+            Node::Pi => Interval::widened(314.0 / 100.0, 22.0 / 7.0),
             Node::Variable(_) => None,
             Node::Negative(inner) => Some(of(*inner)?.negated()),
             Node::Sum(a, b) | Node::Difference(a, b) => {
@@ -1048,7 +1083,7 @@ mod tests {
         }
         assert_eq!(parsed("1/0").unwrap().0.exact(Reading::default()).err(), Some(Reason::Undefined));
         assert_eq!(parsed(&"(".repeat(10_000)).err(), Some(Reason::TooLong));
-        assert_eq!(parsed(&"-".repeat(10_000)).err(), Some(Reason::TooLong));
+        assert_eq!(parsed(&"- ".repeat(10_000)).err(), Some(Reason::TooLong));
         assert_eq!(parsed(&"1+".repeat(10_000)).err(), Some(Reason::TooLong));
         assert!(parsed("2^(10^9)").unwrap().0.exact(Reading::default()).is_err());
     }

@@ -14,6 +14,9 @@ use super::{
 /// Bytes of a group that is looked for behind `\text`, `<<` and the like.
 const GROUP_BYTES_MAX: usize = 300;
 
+/// Bytes of the longest word that is more than a word: "approximately".
+const KEYWORD_BYTES_MAX: usize = 13;
+
 /// What stands between two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
@@ -149,7 +152,8 @@ impl<'t> Lexer<'t, '_> {
             let rest = &self.text[self.at..self.end];
             let byte = rest.as_bytes()[0];
             match byte {
-                b' ' | b'\t' | b'\r' | b'&' => self.skip(1),
+                b' ' | b'\t' | b'\r' => self.skip(1),
+                b'&' if self.is_spaced || rest[1..].starts_with([' ', '=']) => self.skip(1),
                 b'\n' => self.line_end(rest),
                 b'0'..=b'9' => self.number(rest),
                 b'.' => self.point(rest),
@@ -226,16 +230,19 @@ impl<'t> Lexer<'t, '_> {
     }
 
     fn word(&mut self, rest: &str) {
-        let length = word_length(rest);
+        let is_glued_cross = rest[1..].starts_with(|c: char| c.is_ascii_digit() || c == '$');
+        let is_cross = matches!(rest.as_bytes()[0], b'x' | b'X') && !self.is_spaced && self.follows_operand();
+        let length = if is_cross && is_glued_cross { 1 } else { word_length(rest) };
         let word = &rest[..length];
-        let lower = word.to_ascii_lowercase();
+        let mut buffer = [0; KEYWORD_BYTES_MAX];
+        let lower = lower_case(word, &mut buffer);
         let behind = rest[length..].trim_start_matches([' ', '\t']);
         let follows = self.follows_operand() || matches!(self.last(), Some(Kind::Word));
         let two_words = |second: &str| {
             let stripped = behind.strip_prefix(second)?;
             (!stripped.starts_with(|c: char| c.is_alphanumeric())).then(|| rest.len() - stripped.len())
         };
-        let kind = match lower.as_str() {
+        let kind = match lower {
             "x" if follows && self.is_cross(rest) => Kind::Times,
             "times" if follows && begins_number(behind) => Kind::Times,
             "plus" if follows => Kind::Plus,
@@ -441,7 +448,7 @@ impl<'t> Lexer<'t, '_> {
                 b'=' => self.push(Kind::Relation(Relation::Other), rest.len() - rest.trim_start_matches('=').len()),
                 b'>' => self.push(Kind::Boundary, 2),
                 b'~' => self.push(Kind::Relation(Relation::Approximate), 2),
-                b'<' => self.push(Kind::Relation(Relation::AtMost), 2),
+                b'<' if !rest.starts_with("=<<") => self.push(Kind::Relation(Relation::AtMost), 2),
                 _ => self.push(Kind::Relation(Relation::Equal), 1),
             },
             b'<' | b'>' => self.angle(rest, byte, next),
@@ -464,8 +471,9 @@ impl<'t> Lexer<'t, '_> {
         let stars = rest.len() - rest.trim_start_matches('*').len();
         let behind = &rest[stars..];
         let is_open = self.is_spaced && !behind.starts_with([' ', '\n', '\t']) && !behind.is_empty();
-        let is_close =
-            !self.is_spaced && behind.starts_with(|c: char| !c.is_alphanumeric() && c != '(' && c != '-' && c != '$');
+        let is_close = !self.is_spaced
+            && (behind.is_empty()
+                || behind.starts_with(|c: char| !c.is_alphanumeric() && c != '(' && c != '-' && c != '$'));
         match stars {
             1 if matches!(self.last(), Some(Kind::Relation(_))) && next != b' ' => self.drop(1),
             1 if !self.follows_operand() && !matches!(self.last(), Some(Kind::Word)) && is_open => self.drop(1),
@@ -594,6 +602,14 @@ fn begins_number(text: &str) -> bool {
         || ["frac", "sqrt", "left", "dfrac"].iter().any(|command| text.starts_with(command))
 }
 
+/// `word` in lower case, when it is short enough to mean anything here.
+fn lower_case<'b>(word: &str, buffer: &'b mut [u8; KEYWORD_BYTES_MAX]) -> &'b str {
+    let Some(lower) = buffer.get_mut(..word.len()) else { return "" };
+    lower.copy_from_slice(word.as_bytes());
+    lower.make_ascii_lowercase();
+    std::str::from_utf8(lower).unwrap_or_default()
+}
+
 /// Letters, then letters, digits, `_`, and hyphens or apostrophes between letters.
 fn word_length(text: &str) -> usize {
     let mut length = 0;
@@ -601,7 +617,7 @@ fn word_length(text: &str) -> usize {
     while let Some((at, c)) = characters.next() {
         let next = characters.peek().map_or(' ', |(_, next)| *next);
         let is_inner = matches!(c, '-' | '\'' | '’') && length > 0 && next.is_alphabetic();
-        if !(c.is_alphanumeric() || c == '_' || is_inner) || superscript(&text[at..]).is_some() {
+        if !(c.is_alphanumeric() || c == '_' || is_inner) || !c.is_ascii() && superscript(&text[at..]).is_some() {
             break;
         }
         length = at + c.len_utf8();

@@ -229,7 +229,7 @@ impl Exact {
             Exact::Big(ratio) => ratio.numer().to_string(),
         };
         if self.bits() as usize > DIGITS_SHOWN_MAX * 3 {
-            return format!("{:e}", self.to_double());
+            return show_double(self.to_double());
         }
         if self.is_whole() {
             return whole(self);
@@ -243,8 +243,14 @@ impl Exact {
                 return format!("{}{front}.{back}", if self.is_negative() { "-" } else { "" });
             }
         }
-        format!("{:.6}", self.to_double())
+        show_double(self.to_double())
     }
+}
+
+/// With six digits behind the point, or in scientific notation.
+pub fn show_double(value: f64) -> String {
+    let is_usual = (1e-4..1e15).contains(&value.abs());
+    if is_usual { format!("{value:.6}") } else { format!("{value:.6e}") }
 }
 
 fn to_big(ratio: &Ratio<i128>) -> BigRational {
@@ -260,6 +266,7 @@ pub struct Interval {
     pub high: f64,
 }
 
+#[allow(clippy::should_implement_trait, reason = "they answer None where the result is not finite")]
 impl Interval {
     /// The range between two ends, made wider by what doubles get wrong; `None` when it is not finite.
     pub fn widened(a: f64, b: f64) -> Option<Interval> {

@@ -29,9 +29,9 @@ enum Phrase {
 pub fn examine(text: &str, tokens: &[Token], settings: &Settings, report: &mut Report) {
     for at in 0..tokens.len() {
         let Kind::Word = tokens[at].kind else { continue };
-        let claim = computed(text, tokens, at).or_else(|| change(text, tokens, at));
-        let Some(Stated { end, outcome }) = claim else { continue };
-        let Some((number, detail)) = outcome(settings) else {
+        let claim = computed(text, tokens, at, settings).or_else(|| change(text, tokens, at));
+        let Some(Stated { end, wrong }) = claim else { continue };
+        let Some((number, detail)) = wrong else {
             report.hold();
             continue;
         };
@@ -42,14 +42,14 @@ pub fn examine(text: &str, tokens: &[Token], settings: &Settings, report: &mut R
     }
 }
 
-/// A statement that ends at a token, and what is wrong with it: which number, and what is the case.
-struct Stated<'t> {
+/// A statement that ends at a token, and what is wrong with it, if anything: which number, and what is the case.
+struct Stated {
     end: usize,
-    outcome: Box<dyn Fn(&Settings) -> Option<(usize, String)> + 't>,
+    wrong: Option<(usize, String)>,
 }
 
 /// "the sum of 2, 3 and 4 is 9"
-fn computed<'t>(text: &str, tokens: &'t [Token], at: usize) -> Option<Stated<'t>> {
+fn computed(text: &str, tokens: &[Token], at: usize, settings: &Settings) -> Option<Stated> {
     let is = |at: usize, words: &[&str]| tokens.get(at).is_some_and(|token| token.is_word_of(text, words));
     let (phrase, name) = [
         (Phrase::Sum, "sum"),
@@ -84,15 +84,14 @@ fn computed<'t>(text: &str, tokens: &'t [Token], at: usize) -> Option<Stated<'t>
     }
     let value = compute(phrase, &operands)?;
     let shown = operands.iter().map(|operand| operand.value.show()).collect::<Vec<_>>().join(" and ");
-    let outcome = move |settings: &Settings| {
-        let holds = if settings.strict {
-            value.compare(&said.value).is_eq()
-        } else {
-            is_rounding(&value, &said.value, &said.last_place)
-        };
-        (!holds).then(|| (next, format!("the {name} of {shown} is {}, not {}", value.show(), said.value.show())))
+    let holds = if settings.strict {
+        value.compare(&said.value).is_eq()
+    } else {
+        is_rounding(&value, &said.value, &said.last_place)
     };
-    Some(Stated { end: next + 1, outcome: Box::new(outcome) })
+    let detail = || format!("the {name} of {shown} is {}, not {}", value.show(), said.value.show());
+    let wrong = (!holds).then(|| (next, detail()));
+    Some(Stated { end: next + 1, wrong })
 }
 
 fn compute(phrase: Phrase, operands: &[&Literal]) -> Option<Exact> {
@@ -130,7 +129,7 @@ fn list<'t>(text: &str, tokens: &'t [Token], mut at: usize) -> Option<(Vec<&'t L
 }
 
 /// "increased by 10% from 50 to 55"
-fn change<'t>(text: &str, tokens: &'t [Token], at: usize) -> Option<Stated<'t>> {
+fn change(text: &str, tokens: &[Token], at: usize) -> Option<Stated> {
     const RISES: [&str; 3] = ["increased", "rose", "grew"];
     const FALLS: [&str; 4] = ["decreased", "fell", "dropped", "declined"];
     let is = |at: usize, words: &[&str]| tokens.get(at).is_some_and(|token| token.is_word_of(text, words));
@@ -154,6 +153,11 @@ fn change<'t>(text: &str, tokens: &'t [Token], at: usize) -> Option<Stated<'t>> 
     }
     let (to, end) = number(next + 1)?;
     let is_end = tokens.get(end).is_none_or(|token| matches!(token.kind, Kind::Stop | Kind::Comma | Kind::Boundary));
+    // From one year to another.
+    let is_year = |literal: &Literal| literal.value.to_whole().is_some_and(|year| (1_000..=2_100).contains(&year));
+    if is_year(from) && is_year(to) {
+        return None;
+    }
     let growth = to.value.sub(&from.value)?.div(&from.value)?.mul(&Exact::whole(100))?;
     let growth = if rises { growth } else { growth.negated() };
     let said = &percent.value;
@@ -161,19 +165,10 @@ fn change<'t>(text: &str, tokens: &'t [Token], at: usize) -> Option<Stated<'t>> 
     let rounds = if from.places + to.places > 0 { ends } else { 0.0 };
     let room = CHANGE_SHARE * growth.to_double().abs() + percent.half_place() + rounds;
     let off = growth.sub(said)?.to_double().abs();
-    let outcome = move |_: &Settings| {
-        (off > room).then(|| {
-            (
-                at + 2,
-                format!(
-                    "from {} to {} it is {:.1}%, not {}%",
-                    from.value.show(),
-                    to.value.show(),
-                    growth.to_double(),
-                    said.show()
-                ),
-            )
-        })
+    let detail = || {
+        let (from, to) = (from.value.show(), to.value.show());
+        format!("from {from} to {to} it is {:.1}%, not {}%", growth.to_double(), said.show())
     };
-    is_end.then(|| Stated { end, outcome: Box::new(outcome) })
+    let wrong = (off > room).then(|| (at + 2, detail()));
+    is_end.then_some(Stated { end, wrong })
 }
