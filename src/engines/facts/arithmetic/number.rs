@@ -128,17 +128,18 @@ impl Exact {
         if self.bits() > 1 && times.saturating_mul(self.bits() - 1) > BITS_MAX {
             return None;
         }
-        let (mut power, mut square, mut rest) = (Exact::whole(1), self.clone(), times);
-        while rest > 0 {
-            if rest % 2 == 1 {
-                power = power.mul(&square)?;
-            }
-            rest /= 2;
-            if rest > 0 {
-                square = square.mul(&square)?;
-            }
+        if self.bits() <= 1 {
+            return Some(if times.is_multiple_of(2) { self.abs() } else { self.clone() });
         }
-        if exponent < 0 { Exact::whole(1).div(&power) } else { Some(power) }
+        // Powers of parts without a common factor have none either.
+        let (base, times) = (self.big(), u32::try_from(times).ok()?);
+        let (numerator, denominator) = (base.numer().pow(times), base.denom().pow(times));
+        let power = match (exponent < 0, numerator.is_negative()) {
+            (false, _) => BigRational::new_raw(numerator, denominator),
+            (true, false) => BigRational::new_raw(denominator, numerator),
+            (true, true) => BigRational::new_raw(-denominator, -numerator),
+        };
+        Some(Exact::Big(Box::new(power)).shrunk())
     }
 
     /// The root, when it is rational.
@@ -683,6 +684,8 @@ mod tests {
             prop_assert!(holds(x.mul(&y), i.mul(j)));
             prop_assert!(holds(x.div(&y), i.div(j)));
             prop_assert!(holds(x.pow(3), i.whole_power(3)));
+            let inverse = x.pow(-3).and_then(|power| power.mul(&x)?.mul(&x)?.mul(&x));
+            prop_assert!(inverse.is_none_or(|one| one.to_whole() == Some(1)));
         }
 
         #[test]
