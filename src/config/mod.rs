@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    engines::{Question, language, runtime, security, tools},
+    engines::{Question, facts, language, runtime, security, tools},
     history, input,
     record::mapping::Mapping,
     verdict::{Decision, gate, judge::Policy},
@@ -214,6 +214,8 @@ pub struct EngineSettings {
     pub repetition: language::repetition::Settings,
     /// Answers that are not made of words.
     pub gibberish: language::gibberish::Settings,
+    /// Equations that do not hold.
+    pub arithmetic: facts::arithmetic::Settings,
     /// Text that tries to subvert the model.
     pub prompt_injection: security::injection::Settings,
     /// Data about persons.
@@ -244,6 +246,7 @@ impl EngineSettings {
             compression: language::compression::Settings::seed(),
             compliance: language::compliance::Settings::seed(),
             json_repair: language::json_repair::Settings::seed(),
+            arithmetic: facts::arithmetic::Settings::seed(),
             tools: tools::Settings::seed(),
             ..EngineSettings::default()
         }
