@@ -39,7 +39,7 @@ const FREE_KEYS: [&str; 4] = ["detail", "tier_reached", "total_feedback", "thres
 const TOLERANCE: f64 = 1e-9;
 
 /// Engine, and how many of its vectors bind: fewer would mean that the test has stopped looking.
-const ENGINES: [(&str, usize); 26] = [
+const ENGINES: [(&str, usize); 27] = [
     ("latency", 19),
     ("token_rate", 20),
     ("fingerprint_extract", 10),
@@ -66,6 +66,7 @@ const ENGINES: [(&str, usize); 26] = [
     ("consistency_historical", 10),
     ("calibrate", 2),
     ("symbolic", 29),
+    ("aggregate", 16),
 ];
 
 fn vectors(engine: &str) -> Vec<Value> {

@@ -73,6 +73,9 @@ pub struct SettingsArgs {
     /// A file with rules of your own; repeatable.
     #[arg(long, global = true, value_name = "FILE", help_heading = "Settings", value_hint = ValueHint::FilePath)]
     pub rules: Vec<String>,
+    /// Which verifiers run: all of them, or the four that only compute and need no index of time.
+    #[arg(long, global = true, value_name = "MODE", help_heading = "Settings")]
+    pub mode: Option<Mode>,
     /// Whose constants are the defaults.
     #[arg(long, global = true, value_name = "WHOSE", help_heading = "Settings")]
     pub compat: Option<Compat>,
@@ -85,6 +88,15 @@ pub enum Compat {
     Llmverify,
     /// The letter of the specification
     Seed,
+}
+
+/// `--mode`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Mode {
+    /// Symbolic solver, knowledge graph, schema validator, model fingerprinter
+    Fast,
+    /// All verifiers
+    Full,
 }
 
 /// `--group-by`.
@@ -115,6 +127,9 @@ impl SettingsArgs {
         let mut layers = Layers::read(found.as_deref())?;
         if let Some(compat) = self.compat {
             layers.set("compat", name_of(compat));
+        }
+        if let Some(mode) = self.mode {
+            layers.set("verifiers.mode", name_of(mode));
         }
         if !self.rules.is_empty() {
             layers.set("rules.files", self.rules.clone());

@@ -1,6 +1,6 @@
 //! Stage 4: what was computed of a call becomes its verdict, and the object that reports show.
 
-use std::{mem, ops::Range};
+use std::{borrow::Cow, mem, ops::Range};
 
 use crate::{
     config::Settings,
@@ -16,7 +16,7 @@ use crate::{
         verdict_record::{Identity, Judged, Problem, rfc3339},
     },
     text::excerpt::{excerpt, shown, unredacted},
-    verdict::{Decision, Verdict, judge::judge},
+    verdict::{Decision, Verdict, judge::judge, verifiers::Verifiers},
 };
 
 use super::analyse::{Call, UNKNOWN_STREAM, counted_tokens};
@@ -33,6 +33,7 @@ pub struct Opinion<'a> {
     /// The call, whose signals and assessments have moved into the opinion.
     pub call: Box<Call<'a>>,
     verdict: Verdict,
+    verifiers: Option<Verifiers>,
     signals: Vec<Signal>,
     assessments: Vec<(&'static str, Assessment)>,
     health: Option<(f64, &'static str)>,
@@ -69,6 +70,7 @@ impl<'a> Opinion<'a> {
         let others = observation.into_signals(tier0, &|index| field_name(&call.record, index));
         signals.extend(others.into_iter().filter(|signal| settings.runs(signal.id)));
 
+        let verifiers = Verifiers::of(&assessments, &signals, &settings.verifiers);
         let verdict = judge(&signals, &policies, &[ABSENCE; 4]);
         let values = assessments.iter().filter_map(|(name, said)| Some((*name, said.value?)));
         let health = health::score(values, &settings.engines.health);
@@ -76,6 +78,7 @@ impl<'a> Opinion<'a> {
             place,
             call,
             verdict,
+            verifiers,
             signals,
             assessments,
             health,
@@ -116,6 +119,7 @@ impl<'a> Opinion<'a> {
             verdict: &self.verdict,
             signals: &self.signals,
             assessments: &self.assessments,
+            verifiers: self.verifiers.as_ref(),
             health: self.health,
             tier_reached: self.tier_reached,
             problems: problems
@@ -215,6 +219,9 @@ fn hide_names(record: &mut VerdictRecord, names: Names<'_>) {
     signals.iter_mut().for_each(|signal| names.hide(&mut signal.detail));
     for finding in findings {
         names.hide(&mut finding.field);
+        if let Cow::Owned(detail) = &mut finding.detail {
+            names.hide(detail);
+        }
     }
     for (_, detail) in engines.0.iter_mut().flat_map(|(_, engine)| &mut engine.details.0) {
         if let Detail::Text(text) = detail {

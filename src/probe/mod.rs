@@ -1,6 +1,6 @@
 //! One engine at a time, for `llmverify engine NAME`: plain JSON in, plain JSON out.
 //!
-//! - [`facts`]: arithmetic, symbolic (seed 003)
+//! - [`facts`]: arithmetic, symbolic, aggregate (seed 003)
 //! - [`language`]: structure, intent, hallucination, compression, compliance, json_repair (seed 001)
 //! - [`runtime`]: latency, token_rate, fingerprint, health (seed 001)
 //! - [`verification`]: the verification engine and its parts (seed 002)
@@ -32,6 +32,7 @@ const PROBES: &[(&str, Probe)] = &[
     ("json_repair", |input, settings| language::json_repair(input, &settings.engines.json_repair)),
     ("arithmetic", |input, settings| facts::arithmetic(input, &settings.engines.arithmetic)),
     ("symbolic", |input, settings| facts::symbolic(input, &settings.engines.arithmetic)),
+    ("aggregate", |input, settings| facts::aggregate(input, &settings.verifiers)),
     ("health", |input, settings| runtime::health(input, &settings.engines.health)),
 ];
 

@@ -24,6 +24,7 @@ pub fn render(record: &VerdictRecord, styles: &Styles) -> String {
     }
     evidence(record, styles, &mut text);
     engines(record, styles, &mut text);
+    verifiers(record, styles, &mut text);
     for problem in &record.problems {
         line(&mut text, &format!("problem: {} {}", safe(&problem.field), safe(&problem.reason)));
     }
@@ -132,6 +133,9 @@ fn evidence(record: &VerdictRecord, styles: &Styles, text: &mut String) {
         let place = format!("{} bytes {}..{}", finding.field, finding.start, finding.end);
         line(text, &format!("  {}  {dim}{}{dim:#}", finding.rule, safe(&place)));
         line(text, &format!("      {}", safe(&finding.excerpt)));
+        if !finding.detail.is_empty() {
+            line(text, &format!("      {dim}{}{dim:#}", clip(&finding.detail, DETAIL_CHARS_MAX)));
+        }
     }
     let more = record.findings_total.saturating_sub(record.findings.len() as u64);
     if more > 0 {
@@ -154,6 +158,29 @@ fn engines(record: &VerdictRecord, styles: &Styles, text: &mut String) {
     }
     if record.signals.iter().any(|signal| signal.ratio_source == crate::engines::RatioSource::Default) {
         line(text, &format!("\n{dim}* a default ratio, not fitted on labelled data{dim:#}"));
+    }
+}
+
+/// The weighted confidence, which stands beside the verdict.
+fn verifiers(record: &VerdictRecord, styles: &Styles, text: &mut String) {
+    let Some(verifiers) = &record.verifiers else { return };
+    let (heading, dim, style) = (styles.heading, styles.dim, of_decision(verifiers.verdict, styles));
+    let proven = if verifiers.proof { "  proven" } else { "" };
+    let (confidence, verdict) = (verifiers.confidence, verifiers.verdict.as_str());
+    line(
+        text,
+        &format!(
+            "\n{heading}verifiers{heading:#} ({})  confidence {confidence:.3}  {style}{verdict}{style:#}{proven}",
+            verifiers.mode
+        ),
+    );
+    for (name, said) in &verifiers.results.0 {
+        match (said.score, said.skipped) {
+            (Some(score), _) => line(text, &format!("  {name:<24} {score:>6.2}  weight {:.2}", said.weight)),
+            (None, reason) => {
+                line(text, &format!("  {dim}{name:<24} {:>6}  {}{dim:#}", "skip", reason.unwrap_or_default()))
+            }
+        }
     }
 }
 

@@ -5,5 +5,6 @@
 
 pub mod gate;
 pub mod judge;
+pub mod verifiers;
 
 pub use judge::{Answer, Decision, Verdict};
