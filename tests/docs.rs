@@ -49,6 +49,19 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "Facts",
+        &[
+            ("engines/facts/arithmetic/mod.rs", "engines.arithmetic"),
+            ("engines/facts/arithmetic/claim.rs", ""),
+            ("engines/facts/arithmetic/expression.rs", ""),
+            ("engines/facts/arithmetic/number.rs", ""),
+            ("engines/facts/arithmetic/unit.rs", ""),
+            ("engines/facts/arithmetic/prose.rs", ""),
+            ("engines/facts/arithmetic/table.rs", ""),
+            ("engines/facts/arithmetic/identity.rs", ""),
+        ],
+    ),
+    (
         "Security and privacy",
         &[
             ("engines/security/evidence.rs", ""),
@@ -369,7 +382,9 @@ fn every_check_has_a_rule() {
 #[test]
 fn every_engine_file_is_on_the_page() {
     let listed: Vec<&str> = SECTIONS.iter().flat_map(|(_, files)| files.iter().map(|(file, _)| *file)).collect();
-    for family in ["engines/runtime", "engines/language", "engines/security", "engines/tools", "history"] {
+    for family in
+        ["engines/runtime", "engines/language", "engines/facts", "engines/security", "engines/tools", "history"]
+    {
         for entry in fs::read_dir(root().join("src").join(family)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
             let is_folder = !name.ends_with(".rs");

@@ -2,7 +2,7 @@
 //!
 //! What binds is `seed_expected` where a vector has it, else `expected` where it agrees with the seed. In the engines of
 //! seed 002, where the seed is often silent (`agrees_with_seed` is null), the preset follows the program, and `expected`
-//! binds there too. Every key of the binding object must be in the answer, and equal.
+//! binds there too, and so it does for the equations of seed 003. Every key of the binding object must be in the answer, and equal.
 //!
 //! Not binding:
 //! - `detail`: the program's words
@@ -22,7 +22,8 @@ use llmverify::{
 use serde_json::Value;
 
 /// Our rule is better, and stands.
-const OUR_RULE_STANDS: [(&str, &str); 6] = [
+const OUR_RULE_STANDS: [(&str, &str); 7] = [
+    ("perathos/symbolic/028", "identities of trigonometry are not known"),
     ("llmverify/fingerprint_extract/008", "a decimal point ends no sentence"),
     ("llmverify/fingerprint_extract/009", "an abbreviation ends no sentence"),
     ("llmverify/fingerprint_extract/016", "a CJK full stop ends a sentence"),
@@ -38,7 +39,7 @@ const FREE_KEYS: [&str; 4] = ["detail", "tier_reached", "total_feedback", "thres
 const TOLERANCE: f64 = 1e-9;
 
 /// Engine, and how many of its vectors bind: fewer would mean that the test has stopped looking.
-const ENGINES: [(&str, usize); 25] = [
+const ENGINES: [(&str, usize); 27] = [
     ("latency", 19),
     ("token_rate", 20),
     ("fingerprint_extract", 10),
@@ -64,6 +65,8 @@ const ENGINES: [(&str, usize); 25] = [
     ("consistency_session", 12),
     ("consistency_historical", 10),
     ("calibrate", 2),
+    ("symbolic", 29),
+    ("aggregate", 16),
 ];
 
 fn vectors(engine: &str) -> Vec<Value> {
@@ -80,7 +83,8 @@ fn binding(vector: &Value) -> Option<Value> {
     if OUR_RULE_STANDS.iter().any(|(skipped, _)| *skipped == id(vector)) || vector["input"].get("params").is_some() {
         return None;
     }
-    let follows_program = id(vector).starts_with("agentguard/") && vector["agrees_with_seed"].is_null();
+    let is_followed = ["agentguard/", "perathos/symbolic/"].iter().any(|program| id(vector).starts_with(program));
+    let follows_program = is_followed && vector["agrees_with_seed"].is_null();
     let mut expected = match vector.get("seed_expected") {
         Some(expected) => expected.clone(),
         None if vector["agrees_with_seed"] == true || follows_program => vector["expected"].clone(),

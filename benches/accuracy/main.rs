@@ -11,6 +11,7 @@
 #![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "a benchmark speaks")]
 
 mod data;
+mod equation;
 mod injection;
 mod pii;
 mod secret;
@@ -20,7 +21,7 @@ use data::Data;
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let Some((folder, tasks)) = arguments.split_first() else {
-        println!("usage: cargo bench --bench accuracy -- DATA [injection|pii|secret]...");
+        println!("usage: cargo bench --bench accuracy -- DATA [injection|pii|secret|equation]...");
         return;
     };
     let data = Data::in_folder(folder);
@@ -33,5 +34,8 @@ fn main() {
     }
     if is_wanted("secret") {
         secret::measure(&data);
+    }
+    if is_wanted("equation") {
+        equation::measure(&data);
     }
 }

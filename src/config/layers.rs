@@ -151,12 +151,16 @@ fn anchor_paths(file: &mut Table, folder: &Path) {
     {
         anchor(path);
     }
-    let Some(Value::Table(rules)) = file.get_mut("rules") else { return };
-    if let Some(Value::Array(files)) = rules.get_mut("files") {
-        files.iter_mut().for_each(anchor);
+    for section in ["rules", "knowledge", "temporal"] {
+        if let Some(Value::Array(files)) = file.get_mut(section).and_then(|section| section.get_mut("files")) {
+            files.iter_mut().for_each(anchor);
+        }
     }
-    if let Some(suppressions) = rules.get_mut("suppressions") {
+    if let Some(suppressions) = file.get_mut("rules").and_then(|rules| rules.get_mut("suppressions")) {
         anchor(suppressions);
+    }
+    if let Some(Value::Table(schemas)) = file.get_mut("schemas") {
+        schemas.iter_mut().filter_map(|(_, agreement)| agreement.get_mut("file")).for_each(anchor);
     }
 }
 
@@ -173,7 +177,10 @@ fn validate(table: &Table) -> Result<(), ConfigError> {
         let key = path.last().map(String::as_str).unwrap_or_default();
         let must = match key {
             _ if !number.is_finite() => "be a finite number",
-            "prior" | "flag_from" | "block_from" | "alpha" if !(0.0..=1.0).contains(&number) => "lie between 0 and 1",
+            "prior" | "flag_from" | "block_from" | "pass_from" | "alpha" if !(0.0..=1.0).contains(&number) => {
+                "lie between 0 and 1"
+            }
+            _ if path.first().is_some_and(|section| section == "verifiers") && number < 0.0 => "not be negative",
             _ if key.ends_with("likelihood_ratio") && number < 0.0 => "not be negative",
             _ => return,
         };

@@ -18,10 +18,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    engines::{Question, language, runtime, security, tools},
+    engines::{Question, facts, language, runtime, security, tools},
     history, input,
     record::mapping::Mapping,
-    verdict::{Decision, gate, judge::Policy},
+    verdict::{Decision, gate, judge::Policy, verifiers},
 };
 
 pub use layers::{ConfigError, Layers, Origin};
@@ -76,6 +76,14 @@ pub struct Settings {
     pub engines: EngineSettings,
     /// Constants of the ordered memory.
     pub history: history::Settings,
+    /// What answers are held against: facts.
+    pub knowledge: facts::knowledge::Files,
+    /// What answers are held against: when facts hold.
+    pub temporal: facts::temporal::Files,
+    /// What the answers of a model must look like, by the model's name; `*` for every other.
+    pub schemas: BTreeMap<String, facts::schema::Agreement>,
+    /// Mode, weights and thresholds of the verifiers.
+    pub verifiers: verifiers::Settings,
     /// Prior, thresholds and ceiling of each question.
     pub questions: QuestionPolicies,
     /// Priors and thresholds that differ for one stream (model or tool), by its name.
@@ -103,7 +111,7 @@ impl Settings {
 
     /// Whether the engine `name` runs.
     pub fn runs(&self, name: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|only| only == name)
+        self.verifiers.mode.runs(name) && (self.only.is_empty() || self.only.iter().any(|only| only == name))
     }
 
     /// The settings of the ordered memory, with the thresholds that feedback moves.
@@ -118,6 +126,7 @@ impl Settings {
             streams: self.streams.iter().map(|(name, stream)| (name.clone(), own(stream))).collect(),
             needs_evidence: usual.needs_evidence,
             fingerprint: self.engines.fingerprint.weights,
+            behaviour: self.engines.identity.behaviour.clone(),
             ..self.history.clone()
         }
     }
@@ -224,6 +233,16 @@ pub struct EngineSettings {
     pub repetition: language::repetition::Settings,
     /// Answers that are not made of words.
     pub gibberish: language::gibberish::Settings,
+    /// Equations that do not hold.
+    pub arithmetic: facts::arithmetic::Settings,
+    /// Statements against the knowledge files.
+    pub knowledge: facts::knowledge::Settings,
+    /// Facts given as current, and dates that cannot be.
+    pub temporal: facts::temporal::Settings,
+    /// Structured output and tool arguments against their schema.
+    pub schema: facts::schema::Settings,
+    /// The model that answered against the one that was asked for.
+    pub identity: facts::identity::Settings,
     /// Text that tries to subvert the model.
     pub prompt_injection: security::injection::Settings,
     /// Data about persons.
@@ -254,6 +273,7 @@ impl EngineSettings {
             compression: language::compression::Settings::seed(),
             compliance: language::compliance::Settings::seed(),
             json_repair: language::json_repair::Settings::seed(),
+            arithmetic: facts::arithmetic::Settings::seed(),
             tools: tools::Settings::seed(),
             ..EngineSettings::default()
         }

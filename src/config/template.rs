@@ -36,6 +36,19 @@ const EXAMPLES: &str = r#"
 # max_response_length = 10000
 # has_network_io = true
 
+# The JSON Schema of its arguments, against which calls are checked.
+# args_schema = { properties = { city = { type = "string" } }, required = ["city"] }
+
+# What is known, and when facts hold; see docs/verifiers.md for the files.
+# [knowledge]
+# files = ["facts.jsonl"]
+# [temporal]
+# files = ["recency.csv"]
+
+# What the answers of a model must look like: file, schema or pattern.
+# [schemas."gpt-4o"]
+# file = "answer.schema.json"
+
 # Rules that every response must follow when its record brings none.
 # [[engines.compliance.rules]]
 # id = "no-apology"

@@ -3,6 +3,7 @@
 //! - [`runtime`]: is the service well (latency, token rate, fingerprint, structure, health)?
 //! - [`language`]: does the answer read like a sound one (intent, hallucination, compression, compliance, JSON repair)?
 //! - [`security`]: who attacks the model, and what is given away (injection, PII, secrets)?
+//! - [`facts`]: does what the answer states hold (arithmetic, knowledge, time, schema, identity)?
 //! - [`tools`]: does a tool result look real (schema, latency, pattern, length)?
 //!
 //! Two kinds of engine meet in the pipeline. An [`Engine`] sees one record, has no memory and runs in parallel. A
@@ -10,6 +11,7 @@
 //! with an [`Assessment`]. Adding one is a file and a line in [`ENGINES`] or [`BASELINE_ENGINES`].
 
 pub mod assessment;
+pub mod facts;
 pub mod language;
 pub mod row;
 pub mod runtime;
@@ -83,5 +85,39 @@ impl<E: BaselineEngine + ?Sized> BaselineEngine for std::sync::Arc<E> {
 
     fn assess(&self, row: &Row, baseline: &Baseline) -> Option<Assessment> {
         (**self).assess(row, baseline)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! A view of a record as engines see it in the pipeline.
+
+    use std::sync::LazyLock;
+
+    use super::{View, security::Evidence};
+    use crate::{
+        record::{Parsed, RecordReader},
+        rules::{Library, Scanner, Suppressions},
+        text::Features,
+    };
+
+    static NOTHING: LazyLock<Scanner> = LazyLock::new(|| Scanner::of_rules(Library::built_in(), |_| false));
+
+    /// Shows `unit`, one record, to `look`.
+    pub fn with_view<T>(unit: &str, look: impl FnOnce(&View<'_, '_>) -> T) -> T {
+        let Parsed::One(Ok(record)) = RecordReader::default().read(unit.as_bytes()) else { panic!("{unit}") };
+        let suppressions = Suppressions::default();
+        let evidence = Evidence::of(&record, &NOTHING, &suppressions);
+        let texts: Vec<&str> = record.prompt.texts().map(|(_, text)| text).collect();
+        let prompt_text = texts.join("\n");
+        let (prompt, response) =
+            (Features::of_prompt(&prompt_text), Features::of(record.response.as_deref().unwrap_or("")));
+        look(&View {
+            record: &record,
+            response: &response,
+            prompt: &prompt,
+            prompt_text: &prompt_text,
+            evidence: &evidence,
+        })
     }
 }

@@ -79,12 +79,25 @@ pub struct Row {
     /// What the user said in this record, turn by turn, as the injection engine sees it; at most
     /// [`TURNS_MAX`](crate::engines::security::injection::TURNS_MAX), the last. Empty when there is nothing to go on.
     pub turns: Vec<Turn>,
+    /// The names of the model, when the log has both the one that was asked for and the one that answered.
+    pub models: Option<ModelNames>,
     /// Tier-0 signals that were computed from the record alone.
     pub tier0: Vec<Signal>,
     /// Whether the tool answered with an explicit error.
     pub is_error: bool,
     /// A person's label, when the record is feedback.
     pub feedback: Option<crate::record::Feedback>,
+}
+
+/// The names of a model as hashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelNames {
+    /// The one that was asked for.
+    pub declared: u64,
+    /// The one that answered.
+    pub served: u64,
+    /// Bytes of the name that answered.
+    pub served_bytes: usize,
 }
 
 /// One thing that a user said, as an attack: numbers and bits.

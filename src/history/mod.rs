@@ -38,7 +38,10 @@ pub use reason::{Chart, Reason};
 pub use shift::Shift;
 
 use crate::{
-    engines::{About, Assessment, Baseline, BaselineEngine, Row, Signal, Tier, row::FIELDS_MAX, runtime::fingerprint},
+    engines::{
+        About, Assessment, Baseline, BaselineEngine, Row, Signal, Tier, facts::identity, row::FIELDS_MAX,
+        runtime::fingerprint,
+    },
     stats::hash,
 };
 use adaptive::Learnt;
@@ -77,6 +80,9 @@ pub struct Settings {
     pub shift: shift::Settings,
     /// Consistency with the session and with the same arguments.
     pub consistency: consistency::Settings,
+    /// What tells a model from another by its behaviour; set with the engine `identity`.
+    #[serde(skip)]
+    pub behaviour: identity::Behaviour,
     /// Attacks over several turns.
     pub turns: turns::Settings,
     /// What feedback changes.
@@ -101,6 +107,7 @@ impl Default for Settings {
             latency: latency::Settings::default(),
             shift: shift::Settings::default(),
             consistency: consistency::Settings::default(),
+            behaviour: identity::Behaviour::default(),
             turns: turns::Settings::default(),
             adaptive: adaptive::Settings::default(),
             streams_max: STREAMS_MAX,
@@ -143,7 +150,7 @@ pub const STREAMS_MAX: usize = 10_000;
 pub const CHARTS_MAX: usize = 8_192;
 
 /// What the parts with a signal of their own are, in the order of their signals.
-pub const ABOUT: [About; 6] = [
+pub const ABOUT: [About; 8] = [
     About {
         name: consistency::HISTORICAL_SIGNAL,
         summary: "Finds numbers that contradict what the same tool gave for the same arguments.",
@@ -178,6 +185,20 @@ pub const ABOUT: [About; 6] = [
         formula: "the four rules on the logarithm of the fingerprint distance, above the mean only",
         range: "0 (in control) to 1 (all four rules)",
         source: "seeds 000 and 001 for the distance, seed 002 for the chart",
+    },
+    About {
+        name: identity::DRIFT_SIGNAL,
+        summary: "Finds the first answer of another version behind the same name of a model.",
+        formula: "1 when the name that answered is new for the name that was asked for, which others answered before",
+        range: "0 (known) or 1 (new)",
+        source: "seed 003, verifier 01",
+    },
+    About {
+        name: identity::BEHAVIOUR_SIGNAL,
+        summary: "Finds answers unlike the model's usual ones in style and in pace at once.",
+        formula: "style beyond 3 sigma of its chart: 0.5 for each of latency and speed that is beyond 3 sigma of its own",
+        range: "0 (as usual) to 1 (style, latency and speed are unusual)",
+        source: "seed 003, verifier 01",
     },
     About {
         name: turns::SIGNAL,
@@ -280,6 +301,8 @@ pub struct History {
     sessions: Memory,
     arguments: Memory,
     conversations: turns::Memory,
+    /// The names that answered to each name that was asked for.
+    versions: HashMap<u64, Vec<u64>>,
     charts_held: usize,
     rows: u64,
     reached: Reached,
@@ -349,6 +372,7 @@ impl History {
                 consistency.arguments_windows_max,
             ),
             conversations: turns::Memory::new(settings.turns.sessions_max),
+            versions: HashMap::new(),
             charts_held: 0,
             rows: 0,
             reached: Reached::default(),
@@ -385,6 +409,7 @@ impl History {
             self.observe_tool(row, at, when, &mut observation);
         } else {
             self.observe_model(row, at, when, &mut observation);
+            self.judge_version(row, &mut observation);
             self.judge_turns(row, &mut observation);
         }
         observation

@@ -89,6 +89,18 @@ pub enum Reason {
         /// How many results were compared.
         results: u32,
     },
+    /// A name answered that is new for the name that was asked for.
+    NewVersion {
+        /// How many answered before.
+        earlier: u32,
+    },
+    /// Style and pace of an answer are unusual at once, in sigmas.
+    Behaviour {
+        /// Of the style.
+        style: f64,
+        /// Of latency or speed, whichever is further.
+        pace: f64,
+    },
     /// What several turns of a conversation show together.
     Turns(super::turns::Pattern),
     /// The stream has shown a clock finer than a millisecond, so that the time can be taken at its word.
@@ -112,6 +124,13 @@ impl Reason {
                         format!("{name} {value} is {sigmas:.1} sigma {side} the mean {level} of its last {last} values")
                     }
                 }
+            }
+            Reason::NewVersion { earlier } => {
+                let others = if earlier == 1 { "another one" } else { "others" };
+                format!("the name that was asked for is answered by a new model or version; {others} did before")
+            }
+            Reason::Behaviour { style, pace } => {
+                format!("style ({style:.1} sigma) and pace ({pace:.1} sigma) are unlike the model's")
             }
             Reason::Turns(pattern) => pattern.describe().to_owned(),
             Reason::Side { chart, points, of, sigmas, above } => {

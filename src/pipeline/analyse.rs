@@ -14,6 +14,7 @@ use crate::{
     config::{GroupBy, Settings},
     engines::{
         Assessment, Engine, Row, View,
+        facts::identity,
         language::compression,
         runtime::{fingerprint, token_rate},
         security::Evidence,
@@ -198,6 +199,7 @@ fn row(record: &Record<'_>, stream: &str) -> Row {
     if record.kind == Kind::Llm {
         row.latency_ms = record.latency_ms;
         row.response_tokens = counted_tokens(record).map(|tokens| tokens as f64);
+        row.models = identity::names_for_history(record);
     }
     row
 }

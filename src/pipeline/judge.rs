@@ -1,6 +1,6 @@
 //! Stage 4: what was computed of a call becomes its verdict, and the object that reports show.
 
-use std::{mem, ops::Range};
+use std::{borrow::Cow, mem, ops::Range};
 
 use crate::{
     config::{QuestionPolicies, Settings},
@@ -16,7 +16,7 @@ use crate::{
         verdict_record::{Identity, Judged, Problem, rfc3339},
     },
     text::excerpt::{excerpt, shown, unredacted},
-    verdict::{Calibration, Decision, Verdict, judge::judge},
+    verdict::{Calibration, Decision, Verdict, judge::judge, verifiers::Verifiers},
 };
 
 use super::analyse::{Call, UNKNOWN_STREAM, counted_tokens};
@@ -37,6 +37,7 @@ pub struct Opinion<'a> {
     /// From which posterior on each question is flagged.
     pub(super) flag_from: [f64; 4],
     pub(super) assessments: Vec<(&'static str, Assessment)>,
+    verifiers: Option<Verifiers>,
     health: Option<(f64, &'static str)>,
     tier_reached: Tier,
     streams_before: Option<usize>,
@@ -73,6 +74,7 @@ impl<'a> Opinion<'a> {
         signals.extend(others.into_iter().filter(|signal| settings.runs(signal.id)));
 
         calibration.apply(&call.stream, &mut signals, &mut policies, &QuestionPolicies::default().all());
+        let verifiers = Verifiers::of(&assessments, &signals, &settings.verifiers);
         let verdict = judge(&signals, &policies, &[ABSENCE; 4]);
         let values = assessments.iter().filter_map(|(name, said)| Some((*name, said.value?)));
         let health = health::score(values, &settings.engines.health);
@@ -80,6 +82,7 @@ impl<'a> Opinion<'a> {
             place,
             call,
             verdict,
+            verifiers,
             signals,
             flag_from: policies.map(|policy| policy.flag_from),
             assessments,
@@ -121,6 +124,7 @@ impl<'a> Opinion<'a> {
             verdict: &self.verdict,
             signals: &self.signals,
             assessments: &self.assessments,
+            verifiers: self.verifiers.as_ref(),
             health: self.health,
             tier_reached: self.tier_reached,
             problems: problems
@@ -220,6 +224,9 @@ fn hide_names(record: &mut VerdictRecord, names: Names<'_>) {
     signals.iter_mut().for_each(|signal| names.hide(&mut signal.detail));
     for finding in findings {
         names.hide(&mut finding.field);
+        if let Cow::Owned(detail) = &mut finding.detail {
+            names.hide(detail);
+        }
     }
     for (_, detail) in engines.0.iter_mut().flat_map(|(_, engine)| &mut engine.details.0) {
         if let Detail::Text(text) = detail {

@@ -33,13 +33,13 @@ use std::{
     },
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use rayon::prelude::*;
 
 use crate::{
     config::{Compat, Settings},
     engines::{
-        BaselineEngine, Engine,
+        BaselineEngine, Engine, facts,
         tools::{Profile, ToolProfile},
     },
     history::{History, Observation},
@@ -106,7 +106,7 @@ impl Auditor {
         let scanner = Arc::new(Scanner::of_rules(library(&settings)?, is_wanted));
         Ok(Auditor {
             reader: RecordReader::new(settings.map.clone()),
-            engines: registry::engines(&settings, &scanner),
+            engines: registry::engines(&settings, &scanner, &sources(&settings)?),
             baseline_engines: registry::baseline_engines(&settings),
             profiles: profiles(&settings)?,
             scanner,
@@ -429,6 +429,30 @@ fn calibration(settings: &Settings) -> Result<Calibration> {
     }
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the calibration {file}"))?;
     Ok(Calibration::built_in().overlaid_with(Calibration::parse(file, &text)?))
+}
+
+/// Knowledge, recency index and schemas, as `settings` name them.
+fn sources(settings: &Settings) -> Result<facts::Sources> {
+    let read =
+        |file: &str, what: &str| std::fs::read_to_string(file).with_context(|| format!("cannot read {what} {file}"));
+    let bad = |file: &str, bad: facts::knowledge::load::BadLine| anyhow!("{file}:{}: {}", bad.line, bad.reason);
+    let mut statements = Vec::new();
+    for file in &settings.knowledge.files {
+        let text = read(file, "the knowledge file")?;
+        statements.extend(facts::knowledge::load::statements(file, &text).map_err(|line| bad(file, line))?);
+    }
+    let mut dated = Vec::new();
+    for file in &settings.temporal.files {
+        let text = read(file, "the recency index")?;
+        dated.extend(facts::temporal::facts(file, &text).map_err(|line| bad(file, line))?);
+    }
+    let tools = settings.tools.iter().filter_map(|(name, tool)| Some((name, tool.args_schema.as_ref()?)));
+    let schema = |file: &str| read(file, "the schema").map_err(|error| format!("{error:#}"));
+    Ok(facts::Sources {
+        knowledge: Arc::new(facts::knowledge::Base::new(statements).map_err(|why| anyhow!("[knowledge]: {why}"))?),
+        recency: Arc::new(facts::temporal::Index::new(dated).map_err(|why| anyhow!("[temporal]: {why}"))?),
+        schemas: Arc::new(facts::schema::Schemas::new(&settings.schemas, tools, schema).map_err(|why| anyhow!(why))?),
+    })
 }
 
 /// The tool profiles, ready to be used.

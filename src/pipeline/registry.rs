@@ -6,13 +6,13 @@ use anyhow::{Result, bail};
 
 use crate::{
     config::{Settings, nearest},
-    engines::{About, BaselineEngine, Engine, language, runtime, security, tools},
+    engines::{About, BaselineEngine, Engine, facts, language, runtime, security, tools},
     history,
     rules::{Library, Scanner},
 };
 
 /// The engines that judge a record by itself, in the order of reports.
-fn all_engines(settings: &Settings, scanner: &Arc<Scanner>) -> Vec<Box<dyn Engine>> {
+fn all_engines(settings: &Settings, scanner: &Arc<Scanner>, sources: &facts::Sources) -> Vec<Box<dyn Engine>> {
     let engines = settings.engines.clone();
     vec![
         Box::new(runtime::outcome::Outcome::new(engines.outcome)),
@@ -25,6 +25,11 @@ fn all_engines(settings: &Settings, scanner: &Arc<Scanner>) -> Vec<Box<dyn Engin
         Box::new(language::truncation::Truncation::new(engines.truncation)),
         Box::new(language::repetition::RepetitionEngine::new(engines.repetition)),
         Box::new(language::gibberish::Gibberish::new(engines.gibberish)),
+        Box::new(facts::arithmetic::Arithmetic::new(engines.arithmetic)),
+        Box::new(facts::knowledge::Knowledge::new(engines.knowledge, sources.knowledge.clone())),
+        Box::new(facts::temporal::Temporal::new(engines.temporal, sources.recency.clone())),
+        Box::new(facts::schema::SchemaValidator::new(engines.schema, sources.schemas.clone())),
+        Box::new(facts::identity::Identity::new(engines.identity)),
         Box::new(security::injection::Injection::new(engines.prompt_injection, scanner.clone())),
         Box::new(security::pii::Pii::new(engines.pii, scanner.clone())),
         Box::new(security::secrets::Secrets::new(engines.secrets, scanner.clone())),
@@ -46,8 +51,8 @@ fn all_baseline_engines(settings: &Settings) -> Vec<Arc<dyn BaselineEngine>> {
 }
 
 /// The engines that judge a record by itself, of those that `settings` ask for.
-pub fn engines(settings: &Settings, scanner: &Arc<Scanner>) -> Vec<Box<dyn Engine>> {
-    let mut engines = all_engines(settings, scanner);
+pub fn engines(settings: &Settings, scanner: &Arc<Scanner>, sources: &facts::Sources) -> Vec<Box<dyn Engine>> {
+    let mut engines = all_engines(settings, scanner, sources);
     engines.retain(|engine| settings.runs(engine.about().name));
     engines
 }
@@ -64,7 +69,7 @@ pub fn abouts() -> Vec<About> {
     let settings = Settings::default();
     let mut abouts: Vec<About> = Vec::new();
     let nothing = Arc::new(Scanner::of_rules(Library::built_in(), |_| false));
-    abouts.extend(all_engines(&settings, &nothing).iter().map(|engine| engine.about()));
+    abouts.extend(all_engines(&settings, &nothing, &facts::Sources::default()).iter().map(|engine| engine.about()));
     abouts.extend(all_baseline_engines(&settings).iter().map(|engine| engine.about()));
     abouts.push(runtime::health::ABOUT);
     abouts.extend(tools::ABOUT);

@@ -1,9 +1,11 @@
 //! One engine at a time, for `llmverify engine NAME`: plain JSON in, plain JSON out.
 //!
+//! - [`facts`]: arithmetic, symbolic, aggregate (seed 003)
 //! - [`language`]: structure, intent, hallucination, compression, compliance, json_repair (seed 001)
 //! - [`runtime`]: latency, token_rate, fingerprint, health (seed 001)
 //! - [`verification`]: the verification engine and its parts (seed 002)
 
+pub mod facts;
 pub mod language;
 pub mod runtime;
 pub mod verification;
@@ -16,7 +18,7 @@ use crate::config::Settings;
 /// Runs one engine over one input.
 pub type Probe = fn(&Value, &Settings) -> Result<Value>;
 
-/// The engines of seed 001, by name.
+/// The engines of seeds 001 and 003, by name.
 const PROBES: &[(&str, Probe)] = &[
     ("latency", |input, settings| runtime::latency(input, &settings.engines.latency)),
     ("token_rate", |input, settings| runtime::token_rate(input, &settings.engines.token_rate)),
@@ -28,6 +30,9 @@ const PROBES: &[(&str, Probe)] = &[
     ("compression", |input, settings| language::compression(input, &settings.engines.compression)),
     ("compliance", |input, settings| language::compliance(input, &settings.engines.compliance)),
     ("json_repair", |input, settings| language::json_repair(input, &settings.engines.json_repair)),
+    ("arithmetic", |input, settings| facts::arithmetic(input, &settings.engines.arithmetic)),
+    ("symbolic", |input, settings| facts::symbolic(input, &settings.engines.arithmetic)),
+    ("aggregate", |input, settings| facts::aggregate(input, &settings.verifiers)),
     ("health", |input, settings| runtime::health(input, &settings.engines.health)),
 ];
 

@@ -63,6 +63,10 @@ pub struct Record<'a> {
     pub session_id: Option<Cow<'a, str>>,
     /// The model that answered.
     pub model: Option<Cow<'a, str>>,
+    /// The model that was asked for, where the log names it apart from the one that answered.
+    pub declared_model: Option<Cow<'a, str>>,
+    /// The id that the provider gave the answer, where it stands in the answer itself.
+    pub response_id: Option<Cow<'a, str>>,
     /// Who served the model.
     pub provider: Option<Cow<'a, str>>,
     /// The system prompt.
@@ -89,6 +93,10 @@ pub struct Record<'a> {
     pub rules: Option<Json<'a>>,
     /// The JSON Schema that the response must satisfy.
     pub expected_schema: Option<Json<'a>>,
+    /// The tools that the model was offered, as the log defines them (a JSON list).
+    pub tools: Option<Json<'a>>,
+    /// The tools that the answer calls.
+    pub tool_calls: Vec<ToolCall<'a>>,
     /// The tool that was called.
     pub tool: Option<Cow<'a, str>>,
     /// What the tool was called with.
@@ -114,6 +122,8 @@ impl<'a> Record<'a> {
             timestamp_ms: None,
             session_id: None,
             model: None,
+            declared_model: None,
+            response_id: None,
             provider: None,
             system: None,
             prompt: Prompt::Absent,
@@ -127,6 +137,8 @@ impl<'a> Record<'a> {
             error: None,
             rules: None,
             expected_schema: None,
+            tools: None,
+            tool_calls: Vec::new(),
             tool: None,
             args: None,
             result: None,
@@ -144,12 +156,28 @@ impl<'a> Record<'a> {
         let (field, index) = (parts.next()?, parts.next().map(str::parse::<usize>));
         match (field, index, &self.prompt) {
             ("response", None, _) => self.response.as_deref(),
+            ("model", None, _) => self.model.as_deref(),
+            ("response_id", None, _) => self.response_id.as_deref(),
+            ("tool_calls", Some(Ok(index)), _) => self.tool_call_text(index, parts.next()?, pointer),
             ("system", None, _) => self.system.as_deref(),
             ("prompt", None, Prompt::Text(text)) => Some(text),
             ("prompt", Some(Ok(index)), Prompt::Messages(messages)) => messages.get(index).map(|said| &*said.text),
             ("context", Some(Ok(index)), _) => self.context.get(index).map(|passage| &*passage.text),
             ("args", ..) => self.args.as_ref()?.pointer(&pointer["/args".len()..])?.as_str(),
             ("result", ..) => self.result.as_ref()?.pointer(&pointer["/result".len()..])?.as_str(),
+            _ => None,
+        }
+    }
+
+    /// `/tool_calls/0/name` and `/tool_calls/0/args/...`.
+    fn tool_call_text(&self, index: usize, part: &str, pointer: &str) -> Option<&str> {
+        let call = self.tool_calls.get(index)?;
+        match part {
+            "name" => Some(&call.name),
+            "args" => call
+                .args
+                .pointer(pointer.splitn(5, '/').nth(4).map_or("", |rest| &pointer[pointer.len() - rest.len() - 1..]))?
+                .as_str(),
             _ => None,
         }
     }
@@ -162,6 +190,8 @@ impl<'a> Record<'a> {
             timestamp_ms: self.timestamp_ms,
             session_id: self.session_id.map(owned),
             model: self.model.map(owned),
+            declared_model: self.declared_model.map(owned),
+            response_id: self.response_id.map(owned),
             provider: self.provider.map(owned),
             system: self.system.map(owned),
             prompt: self.prompt.into_owned(),
@@ -175,6 +205,8 @@ impl<'a> Record<'a> {
             error: self.error.map(owned),
             rules: self.rules.map(Json::into_owned),
             expected_schema: self.expected_schema.map(Json::into_owned),
+            tools: self.tools.map(Json::into_owned),
+            tool_calls: self.tool_calls.into_iter().map(ToolCall::into_owned).collect(),
             tool: self.tool.map(owned),
             args: self.args.map(Json::into_owned),
             result: self.result.map(Json::into_owned),
@@ -238,6 +270,22 @@ impl Message<'_> {
     /// The same message, owning its text.
     pub fn into_owned(self) -> Message<'static> {
         Message { role: owned(self.role), text: owned(self.text) }
+    }
+}
+
+/// One call of a tool by an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolCall<'a> {
+    /// The tool.
+    pub name: Cow<'a, str>,
+    /// What it is called with; a string when that is no JSON.
+    pub args: Json<'a>,
+}
+
+impl ToolCall<'_> {
+    /// The same call, owning its text.
+    pub fn into_owned(self) -> ToolCall<'static> {
+        ToolCall { name: owned(self.name), args: self.args.into_owned() }
     }
 }
 

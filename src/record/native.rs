@@ -235,9 +235,14 @@ impl<'a, 's> Draft<'a, 's> {
         record.ttft_ms = self.take_duration(Field::TtftMs);
         let has_mapped_model = self.is_mapped(Field::Model);
         let model = self.take_name(Field::Model);
+        let declared = self.take_name(Field::DeclaredModel);
+        let served = self.take_name(Field::ServedModel);
+        record.tools = self.take(Field::Tools).map(|(tools, _)| tools);
+        let called = self.take(Field::ToolCalls).map(|(calls, _)| openai_chat::read_calls(calls));
         let system = self.take(Field::System).and_then(|(system, _)| openai_chat::text_of(system));
         record.context = self.take(Field::Context).map(|(context, _)| self.read_context(context)).unwrap_or_default();
 
+        let is_bare_body = self.choices.is_some() && !self.is_mapped(Field::Response);
         let answer = self.read_answer();
         let is_messages = !self.is_mapped(Field::Prompt) && self.key_of(Field::Prompt) == Some("messages");
         let is_chat_log = answer.is_none() && record.kind == Kind::Llm && is_messages;
@@ -251,7 +256,22 @@ impl<'a, 's> Draft<'a, 's> {
 
         record.prompt = asked.prompt();
         record.system = join(system, asked.system);
-        record.model = if has_mapped_model { model } else { answer.model.or(model).or(asked.model) };
+        record.tools = record.tools.take().or(asked.tools);
+        record.tool_calls = called.unwrap_or(answer.tool_calls);
+        record.response_id = answer.id.clone().or_else(|| record.id.clone().filter(|_| is_bare_body));
+        let answered = served.or(answer.model);
+        if has_mapped_model {
+            record.declared_model = declared.or(asked.model);
+            record.model = model;
+        } else if let Some(answered) = answered {
+            record.declared_model = declared.or(asked.model).or(model);
+            record.model = Some(answered);
+        } else {
+            // A log that names the model once, or twice in the request, does not say which one answered.
+            let asked = asked.model;
+            record.declared_model = declared.filter(|_| model.is_some());
+            record.model = model.or(asked);
+        }
         record.response = answer.text;
         record.finish_reason = record.finish_reason.take().or(answer.finish_reason);
         record.id = record.id.take().or(answer.id);
@@ -522,6 +542,11 @@ mod tests {
             Field::Error => text(&record.error),
             Field::Rules => json(&record.rules),
             Field::ExpectedSchema => json(&record.expected_schema),
+            // The model that answered takes the name; the other one is what was asked for.
+            Field::DeclaredModel => text(&record.declared_model),
+            Field::ServedModel => text(&record.model),
+            Field::Tools => json(&record.tools),
+            Field::ToolCalls => record.tool_calls.first().map(|call| call.name.to_string()),
             Field::Tool => text(&record.tool),
             Field::Args => json(&record.args),
             Field::Result => json(&record.result),

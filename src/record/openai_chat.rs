@@ -21,7 +21,7 @@
 
 use std::borrow::Cow;
 
-use super::{Message, Prompt, json::Json};
+use super::{Message, Prompt, ToolCall, json::Json};
 
 /// The role of messages that do not say who speaks.
 const DEFAULT_ROLE: &str = "user";
@@ -57,6 +57,7 @@ pub(super) struct Answer<'a> {
     pub finish_reason: Option<Cow<'a, str>>,
     pub usage: Option<Json<'a>>,
     pub error: Option<Cow<'a, str>>,
+    pub tool_calls: Vec<ToolCall<'a>>,
 }
 
 /// What a request body, a list of messages or a text asks.
@@ -64,16 +65,18 @@ pub(super) struct Answer<'a> {
 pub(super) struct Conversation<'a> {
     pub system: Option<Cow<'a, str>>,
     pub model: Option<Cow<'a, str>>,
+    pub tools: Option<Json<'a>>,
     text: Option<Cow<'a, str>>,
     turns: Vec<Turn<'a>>,
 }
 
-/// One message, and whether it calls tools.
+/// One message, and the tools that it calls.
 #[derive(Debug)]
 struct Turn<'a> {
     role: Cow<'a, str>,
     text: Option<Cow<'a, str>>,
     calls_tools: bool,
+    calls: Vec<ToolCall<'a>>,
 }
 
 impl<'a> Conversation<'a> {
@@ -101,25 +104,33 @@ impl<'a> Conversation<'a> {
 impl<'a> Turn<'a> {
     fn of_message(mut message: Json<'a>) -> Turn<'a> {
         if let Json::String(text) = message {
-            return Turn { role: DEFAULT_ROLE.into(), text: Some(text), calls_tools: false };
+            return Turn { role: DEFAULT_ROLE.into(), text: Some(text), calls_tools: false, calls: Vec::new() };
         }
         let role = text_at(&mut message, "role").unwrap_or(DEFAULT_ROLE.into());
         let calls = message.take("tool_calls").or_else(|| message.take("function_call"));
-        let calls_tools = calls.is_some_and(|calls| calls.as_array().is_none_or(|calls| !calls.is_empty()));
-        let content = message.take("content").and_then(text_of);
+        let mut calls_tools =
+            calls.as_ref().is_some_and(|calls| calls.as_array().is_none_or(|calls| !calls.is_empty()));
+        let mut calls = calls.map(read_calls).unwrap_or_default();
+        let mut content = message.take("content");
+        if let Some(Json::Array(parts)) = &mut content {
+            let uses = parts.iter_mut().filter(|part| part.get("type").and_then(Json::as_str) == Some("tool_use"));
+            calls.extend(uses.filter_map(|part| read_call(std::mem::take(part))));
+            calls_tools |= !calls.is_empty();
+        }
+        let content = content.and_then(text_of);
         let text = match content {
             Some(text) if !text.is_empty() => Some(text),
             empty => text_at(&mut message, "refusal").or_else(|| text_at(&mut message, "text")).or(empty),
         };
-        Turn { role, text, calls_tools }
+        Turn { role, text, calls_tools, calls }
     }
 
     fn into_answer(self) -> Answer<'a> {
-        let Turn { text, calls_tools, .. } = self;
+        let Turn { text, calls_tools, calls: tool_calls, .. } = self;
         if calls_tools && text.as_ref().is_none_or(|text| text.is_empty()) {
-            return Answer { finish_reason: Some(TOOL_CALLS.into()), ..Answer::default() };
+            return Answer { finish_reason: Some(TOOL_CALLS.into()), tool_calls, ..Answer::default() };
         }
-        Answer { text, ..Answer::default() }
+        Answer { text, tool_calls, ..Answer::default() }
     }
 }
 
@@ -150,6 +161,40 @@ pub(super) fn read_choices(choices: Json<'_>) -> Answer<'_> {
     };
     answer.finish_reason = text_at(&mut choice, "finish_reason").or(answer.finish_reason);
     answer
+}
+
+/// Reads a list of calls, or one.
+pub(super) fn read_calls(calls: Json<'_>) -> Vec<ToolCall<'_>> {
+    match calls {
+        Json::Array(calls) => calls.into_iter().filter_map(read_call).collect(),
+        Json::Object(_) => read_call(calls).into_iter().collect(),
+        Json::String(text) => match Json::parse_text(text) {
+            Ok(calls @ (Json::Array(_) | Json::Object(_))) => read_calls(calls),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// `{"function": {"name", "arguments"}}`, or name and arguments at the top under the names that providers give them.
+fn read_call(mut call: Json<'_>) -> Option<ToolCall<'_>> {
+    let mut call = match call.take("function") {
+        Some(function @ Json::Object(_)) => function,
+        Some(Json::String(name)) => return Some(ToolCall { name, args: call.take("arguments").map(args_of)? }),
+        _ => call,
+    };
+    let name = text_at(&mut call, "name")?;
+    let args = ["arguments", "args", "input", "parameters"].into_iter().find_map(|key| call.take(key));
+    Some(ToolCall { name, args: args.map_or(Json::Object(Vec::new()), args_of) })
+}
+
+/// Arguments, which most providers write as JSON text; no text is no arguments.
+fn args_of(args: Json<'_>) -> Json<'_> {
+    match args {
+        Json::String(text) if text.trim().is_empty() => Json::Object(Vec::new()),
+        Json::String(text) => Json::parse_text(text).unwrap_or_else(Json::String),
+        args => args,
+    }
 }
 
 /// Reads what a record calls its prompt. Gives the value back when it holds no text at all.
@@ -231,6 +276,7 @@ fn read_request(mut body: Json<'_>) -> Conversation<'_> {
         _ => Conversation::default(),
     };
     conversation.model = text_at(&mut body, "model");
+    conversation.tools = body.take("tools").or_else(|| body.take("functions"));
     let system = body.take("system").and_then(text_of);
     conversation.system = system.or(conversation.system);
     conversation

@@ -53,6 +53,7 @@ impl Sample {
             verdict: &self.verdict,
             signals: &self.signals,
             assessments: &self.assessments,
+            verifiers: None,
             health: self.health,
             tier_reached: Tier::One,
             problems: self.problems.clone(),
@@ -90,7 +91,15 @@ pub fn identity(line: u64) -> Identity<'static> {
 
 /// A verdict with nothing else to say.
 pub fn judged<'a>(verdict: &'a Verdict, signals: &'a [Signal]) -> Judged<'a> {
-    Judged { verdict, signals, assessments: &[], health: None, tier_reached: Tier::One, problems: Vec::new() }
+    Judged {
+        verdict,
+        signals,
+        assessments: &[],
+        verifiers: None,
+        health: None,
+        tier_reached: Tier::One,
+        problems: Vec::new(),
+    }
 }
 
 /// A record on which nothing fired.

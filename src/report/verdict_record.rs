@@ -13,7 +13,10 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use super::explanation::explain;
 use crate::{
     engines::{Assessment, Detail, Finding, Question, RatioSource, Severity, Signal, Status, Tier},
-    verdict::{Decision, Verdict},
+    verdict::{
+        Decision, Verdict,
+        verifiers::{Verifiers, Vote},
+    },
 };
 
 /// No record lists more findings than this; the rest is counted in [`VerdictRecord::findings_total`].
@@ -70,6 +73,8 @@ pub struct VerdictRecord {
     /// What each engine said.
     #[schemars(with = "std::collections::BTreeMap<String, EngineEntry>")]
     pub engines: Ordered<EngineEntry>,
+    /// The verifiers of seed 003 and their weighted confidence; null when none of them ran. The verdict does not rest on it.
+    pub verifiers: Option<VerifiersEntry>,
     /// The runtime engines in one number; null when none applies.
     pub health: Option<HealthEntry>,
     /// How far the audit of this record went.
@@ -316,6 +321,51 @@ impl EngineEntry {
     }
 }
 
+/// The verifiers of seed 003, and what they say together.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct VerifiersEntry {
+    /// `full`, or `fast` for those that only compute.
+    pub mode: &'static str,
+    /// Mean of the scores of those that ran, by their weights.
+    pub confidence: f64,
+    /// `accept` (PASS), `flag` or `block`.
+    pub verdict: Decision,
+    /// Whether one of them proves a failure, which blocks whatever the confidence.
+    pub proof: bool,
+    /// What each of them says.
+    #[schemars(with = "std::collections::BTreeMap<String, VerifierEntry>")]
+    pub results: Ordered<VerifierEntry>,
+}
+
+/// What one verifier says.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct VerifierEntry {
+    /// From 0 (failed) to 1 (passed); null when it was skipped.
+    pub score: Option<f64>,
+    /// What it weighs.
+    pub weight: f64,
+    /// Why it was skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<&'static str>,
+}
+
+impl VerifiersEntry {
+    fn new(verifiers: &Verifiers) -> VerifiersEntry {
+        let entry = |vote: &Vote| {
+            let entry =
+                VerifierEntry { score: vote.score.ok(), weight: finite(vote.weight), skipped: vote.score.err() };
+            (vote.name, entry)
+        };
+        VerifiersEntry {
+            mode: verifiers.mode.as_str(),
+            confidence: finite(verifiers.confidence),
+            verdict: verifiers.decision,
+            proof: verifiers.is_proven(),
+            results: Ordered(verifiers.votes.iter().map(entry).collect()),
+        }
+    }
+}
+
 /// The runtime engines in one number.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct HealthEntry {
@@ -391,6 +441,8 @@ pub struct Judged<'a> {
     pub signals: &'a [Signal],
     /// What each engine said, under its name.
     pub assessments: &'a [(&'static str, Assessment)],
+    /// What the verifiers of seed 003 say together; `None` when none of them ran.
+    pub verifiers: Option<&'a Verifiers>,
     /// Score and label of the health engine.
     pub health: Option<(f64, &'static str)>,
     /// How far the audit went.
@@ -411,7 +463,7 @@ impl VerdictRecord {
     pub fn new(identity: Identity<'_>, judged: Judged<'_>, excerpt: impl Fn(&Finding) -> String) -> VerdictRecord {
         let findings = judged.findings().take(FINDINGS_PER_RECORD_MAX).map(|finding| entry(finding, excerpt(finding)));
         let (findings, findings_total) = (findings.collect(), judged.findings().count() as u64);
-        let Judged { verdict, signals, assessments, health, tier_reached, problems } = judged;
+        let Judged { verdict, signals, assessments, verifiers, health, tier_reached, problems } = judged;
         let owned = |text: Option<&str>| text.map(bounded);
         VerdictRecord {
             schema: VerdictSchema::V1,
@@ -435,6 +487,7 @@ impl VerdictRecord {
             confidence: verdict.confidence(),
             is_hallucinated: verdict.is_hallucinated(),
             engines: Ordered(assessments.iter().map(|(name, said)| (*name, EngineEntry::new(said))).collect()),
+            verifiers: verifiers.map(VerifiersEntry::new),
             health: health.map(|(score, label)| HealthEntry { score: finite(score), label }),
             tier_reached,
             explanation: explain(verdict, signals),

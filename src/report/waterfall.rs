@@ -28,6 +28,7 @@ pub fn render(record: &VerdictRecord, styles: &Styles) -> String {
     }
     evidence(record, styles, &mut text);
     engines(record, styles, &mut text);
+    verifiers(record, styles, &mut text);
     for problem in &record.problems {
         line(&mut text, &format!("problem: {} {}", safe(&problem.field), safe(&problem.reason)));
     }
@@ -136,8 +137,10 @@ fn evidence(record: &VerdictRecord, styles: &Styles, text: &mut String) {
         let dim = styles.dim;
         let place = format!("{} bytes {}..{}", finding.field, finding.start, finding.end);
         line(text, &format!("  {}  {dim}{}{dim:#}", finding.rule, safe(&place)));
-        let detail = if finding.detail.is_empty() { String::new() } else { format!("  ({})", finding.detail) };
-        line(text, &format!("      {}{dim}{}{dim:#}", safe(&finding.excerpt), safe(&detail)));
+        line(text, &format!("      {}", safe(&finding.excerpt)));
+        if !finding.detail.is_empty() {
+            line(text, &format!("      {dim}{}{dim:#}", clip(&finding.detail, DETAIL_CHARS_MAX)));
+        }
     }
     let more = record.findings_total.saturating_sub(record.findings.len() as u64);
     if more > 0 {
@@ -167,6 +170,29 @@ fn engines(record: &VerdictRecord, styles: &Styles, text: &mut String) {
     }
     if has(RatioSource::Fitted) {
         line(text, &format!("{dim}+ fitted on labelled data: what was measured decides, not the score{dim:#}"));
+    }
+}
+
+/// The weighted confidence, which stands beside the verdict.
+fn verifiers(record: &VerdictRecord, styles: &Styles, text: &mut String) {
+    let Some(verifiers) = &record.verifiers else { return };
+    let (heading, dim, style) = (styles.heading, styles.dim, of_decision(verifiers.verdict, styles));
+    let proven = if verifiers.proof { "  proven" } else { "" };
+    let (confidence, verdict) = (verifiers.confidence, verifiers.verdict.as_str());
+    line(
+        text,
+        &format!(
+            "\n{heading}verifiers{heading:#} ({})  confidence {confidence:.3}  {style}{verdict}{style:#}{proven}",
+            verifiers.mode
+        ),
+    );
+    for (name, said) in &verifiers.results.0 {
+        match (said.score, said.skipped) {
+            (Some(score), _) => line(text, &format!("  {name:<24} {score:>6.2}  weight {:.2}", said.weight)),
+            (None, reason) => {
+                line(text, &format!("  {dim}{name:<24} {:>6}  {}{dim:#}", "skip", reason.unwrap_or_default()))
+            }
+        }
     }
 }
 

@@ -9,6 +9,7 @@ pub mod calibration;
 pub mod fitting;
 pub mod gate;
 pub mod judge;
+pub mod verifiers;
 
 pub use calibration::Calibration;
 pub use judge::{Answer, Decision, Verdict};

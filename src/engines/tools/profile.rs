@@ -29,6 +29,9 @@ pub struct ToolProfile {
     pub min_response_length: Option<u64>,
     /// Greatest length of the JSON text, in code points.
     pub max_response_length: Option<u64>,
+    /// The JSON Schema of its arguments, against which calls are checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub args_schema: Option<serde_json::Value>,
     /// Whether the tool talks to a network, so that an answer within 2 ms cannot be real.
     pub has_network_io: bool,
 }
@@ -42,6 +45,7 @@ impl Default for ToolProfile {
             response_patterns: Vec::new(),
             min_response_length: None,
             max_response_length: None,
+            args_schema: None,
             has_network_io: true,
         }
     }

@@ -1,0 +1,585 @@
+//! Did the model answer that was asked?
+//!
+//! Where the log names both, the model that was asked for is compared with the one that answered. Else, and besides, the
+//! form of the provider's id and its word for why the model stopped must fit the name of the model. What only the
+//! stream's history can tell, a version that changed and an answer unlike the model's usual ones, is asked in the ordered
+//! stage ([`Behaviour`]).
+//!
+//! **Formula**: both names are cut into words; provider prefixes, dates, `latest`, `preview` and the like name no other model.
+//! value = 1 for another model or version; else signs that do not fit / signs that were looked at.
+//!
+//! **Range**: 0 (as declared) to 1 (another model). A log that does not tell is not assessed, which is no pass.
+//!
+//! **Source**: seed 003, verifier 01 (Model Fingerprinter): substitution, version drift, undisclosed changes; a mismatch is
+//! deterministic and blocks. The forms of ids are those of the providers' own references.
+//!
+//! **Limits**: a name of no family that is known ([`FAMILIES`]) is an alias and may stand for anything. Models with open
+//! weights have many names: only another family or another size is another model. Everyone speaks the OpenAI dialect, so
+//! that `chatcmpl-` and `stop` say nothing of others; gateways rewrite ids, so that a wrong sign is evidence and no proof.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    engines::{
+        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+        row::ModelNames,
+    },
+    record::{Kind, Record},
+    stats::hash,
+    text::excerpt::shown,
+};
+
+/// The engine.
+pub const NAME: &str = "identity";
+/// The signal of names and signs.
+pub const SIGNAL: &str = "model_mismatch";
+/// The signal of a version that changed.
+pub const DRIFT_SIGNAL: &str = "model_version_drift";
+/// The signal of an answer unlike the model's usual ones.
+pub const BEHAVIOUR_SIGNAL: &str = "model_behaviour";
+/// Another model than the one that was asked for; a proof in any case where the log says both.
+pub const LIKELIHOOD_RATIO: f64 = 20.0;
+/// Signs that do not fit: gateways rewrite them.
+pub const SIGN_RATIO: f64 = 3.0;
+/// A version that changed is news and hardly a fault.
+pub const DRIFT_RATIO: f64 = 1.5;
+/// An answer that is unusual in two ways at once.
+pub const BEHAVIOUR_RATIO: f64 = 2.0;
+/// Sigmas beyond which a measure is unusual: seed 002's limit.
+pub const BEHAVIOUR_SIGMAS: f64 = 3.0;
+/// The ratio with which names that agree speak against fabrication.
+const ABSENT_RATIO: f64 = 1.2;
+/// Bytes of a name that are read.
+const NAME_BYTES_MAX: usize = 256;
+
+/// Settings of the engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Whether another model than the one that was asked for blocks by itself.
+    pub block: bool,
+    /// Names of your own for models: `prod-chat = "gpt-4o"`.
+    pub aliases: BTreeMap<String, String>,
+    /// P(another model | fabricated) / P(another model | not).
+    pub likelihood_ratio: f64,
+    /// The same for signs that do not fit.
+    pub sign_likelihood_ratio: f64,
+    /// Constants of what only history can tell.
+    pub behaviour: Behaviour,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            block: true,
+            aliases: BTreeMap::new(),
+            likelihood_ratio: LIKELIHOOD_RATIO,
+            sign_likelihood_ratio: SIGN_RATIO,
+            behaviour: Behaviour::default(),
+        }
+    }
+}
+
+/// Constants of what only history can tell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Behaviour {
+    /// Whether latency, speed and style together are held against the model's usual ones.
+    pub detect: bool,
+    /// Sigmas beyond which a measure is unusual.
+    pub sigmas: f64,
+    /// P(two unusual measures | fabricated) / P(two | not).
+    pub likelihood_ratio: f64,
+    /// P(the version changed | degraded) / P(it changed | not).
+    pub drift_likelihood_ratio: f64,
+}
+
+impl Default for Behaviour {
+    fn default() -> Behaviour {
+        Behaviour {
+            detect: true,
+            sigmas: BEHAVIOUR_SIGMAS,
+            likelihood_ratio: BEHAVIOUR_RATIO,
+            drift_likelihood_ratio: DRIFT_RATIO,
+        }
+    }
+}
+
+/// Score of distances (in sigmas) from what is usual: the style must be beyond `sigmas`, and latency or speed with it,
+/// which by themselves only tell a slow service.
+pub fn behaviour_score(style: Option<f64>, pace: [Option<f64>; 2], sigmas: f64) -> Option<f64> {
+    let is_beyond = |distance: f64| distance.abs() > sigmas;
+    let style = style?;
+    let known = pace.into_iter().flatten();
+    if known.clone().next().is_none() {
+        return None;
+    }
+    let unusual = known.filter(|distance| is_beyond(*distance)).count();
+    Some(if is_beyond(style) { 0.5 * unusual as f64 } else { 0.0 })
+}
+
+/// Who makes a family of models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maker {
+    /// OpenAI.
+    OpenAi,
+    /// Anthropic.
+    Anthropic,
+    /// Google's Gemini.
+    Google,
+    /// Models whose weights anyone may serve.
+    Open,
+}
+
+/// The first word of a name, the family and its maker.
+pub const FAMILIES: [(&str, Maker); 22] = [
+    ("gpt", Maker::OpenAi),
+    ("chatgpt", Maker::OpenAi),
+    ("o1", Maker::OpenAi),
+    ("o3", Maker::OpenAi),
+    ("o4", Maker::OpenAi),
+    ("claude", Maker::Anthropic),
+    ("gemini", Maker::Google),
+    ("llama", Maker::Open),
+    ("llama2", Maker::Open),
+    ("llama3", Maker::Open),
+    ("mistral", Maker::Open),
+    ("mixtral", Maker::Open),
+    ("qwen", Maker::Open),
+    ("qwen2", Maker::Open),
+    ("qwen3", Maker::Open),
+    ("deepseek", Maker::Open),
+    ("gemma", Maker::Open),
+    ("phi", Maker::Open),
+    ("falcon", Maker::Open),
+    ("yi", Maker::Open),
+    ("command", Maker::Open),
+    ("granite", Maker::Open),
+];
+
+/// Words that tell no model from another.
+const WORDS_WITHOUT_MEANING: [&str; 12] =
+    ["latest", "preview", "exp", "experimental", "beta", "ga", "chat", "hf", "v1", "v1:0", "v2:0", "v0"];
+/// Names of OpenAI that stand for one another: the provider answers with the second.
+const SYNONYMS: [(&str, &str); 3] = [
+    ("gpt-4-turbo-preview", "gpt-4-0125"),
+    ("gpt-4-vision-preview", "gpt-4-1106-vision"),
+    ("gpt-4-turbo-preview", "gpt-4-1106"),
+];
+
+/// A name of a model, taken apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelName {
+    /// Its maker.
+    pub maker: Maker,
+    /// What tells it from others, in alphabetical order.
+    pub words: Vec<String>,
+    /// The version that it is pinned to: a date or a number of a snapshot.
+    pub snapshot: Option<String>,
+}
+
+impl ModelName {
+    /// `None` for a name of no family that is known: an alias.
+    pub fn of(name: &str) -> Option<ModelName> {
+        let lower = name.get(..NAME_BYTES_MAX).unwrap_or(name).trim().to_ascii_lowercase();
+        if lower.starts_with("ft:") || lower.starts_with("arn:") {
+            return None;
+        }
+        // Providers and regions stand before the name: `openai/gpt-4o`, `us.anthropic.claude-3-haiku-20240307-v1:0`.
+        let bare = lower.rsplit('/').next().unwrap_or(&lower);
+        let bare = ["anthropic.", "meta.", "mistral.", "cohere."]
+            .iter()
+            .find_map(|prefix| bare.find(prefix).map(|at| &bare[at + prefix.len()..]))
+            .unwrap_or(bare);
+        let bare = bare.strip_prefix("meta-").unwrap_or(bare);
+        let mut parts = bare.split(['-', '_', '@', ' ']).filter(|part| !part.is_empty()).peekable();
+        let first = *parts.peek()?;
+        let stem = first.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let known = |word: &str| FAMILIES.iter().find(|(family, _)| *family == word);
+        let (_, maker) = known(first).or_else(|| known(stem))?;
+        let (mut words, mut snapshot) = (Vec::new(), None);
+        let parts: Vec<&str> = parts.collect();
+        let mut index = 0;
+        while let Some(part) = parts.get(index) {
+            let digits =
+                |part: &str, length: usize| part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
+            let date = parts
+                .get(index..index + 3)
+                .filter(|date| digits(date[0], 4) && digits(date[1], 2) && digits(date[2], 2));
+            if let Some(date) = date.filter(|_| index > 0) {
+                snapshot = Some(date.concat());
+                index += 3;
+                continue;
+            }
+            // Months and days, whole dates, and the numbers of Google's versions.
+            if index > 0 && (digits(part, 4) || digits(part, 8) || digits(part, 3)) {
+                snapshot = Some((*part).to_owned());
+            } else if !WORDS_WITHOUT_MEANING.contains(part) && *part != "0" && !is_context_size(part) {
+                words.push((*part).to_owned());
+            }
+            index += 1;
+        }
+        words.sort();
+        Some(ModelName { maker: *maker, words, snapshot })
+    }
+}
+
+/// `16k`, `128k`.
+fn is_context_size(part: &str) -> bool {
+    part.strip_suffix('k').is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// `70b`, `8x7b`.
+fn is_size(word: &str) -> bool {
+    word.strip_suffix('b').is_some_and(|digits| {
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'x'))
+    })
+}
+
+/// How the model that answered relates to the one that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// The same, as far as the names say.
+    Same,
+    /// Another model.
+    Other,
+    /// The same model in another version than the one that was asked for.
+    OtherVersion,
+    /// The names do not tell.
+    Unknown,
+}
+
+/// Compares two names.
+pub fn relation(declared: &str, served: &str) -> Relation {
+    if declared.trim().eq_ignore_ascii_case(served.trim()) {
+        return Relation::Same;
+    }
+    let Some((asked, answered)) = ModelName::of(declared).zip(ModelName::of(served)) else { return Relation::Unknown };
+    if asked.maker != answered.maker {
+        return Relation::Other;
+    }
+    let is_synonym = |(asked, answered): &(&str, &str)| {
+        declared.eq_ignore_ascii_case(asked) && served.to_ascii_lowercase().starts_with(answered)
+    };
+    if SYNONYMS.iter().any(is_synonym) {
+        return Relation::Same;
+    }
+    if asked.maker == Maker::Open {
+        let sizes = |name: &ModelName| name.words.iter().filter(|word| is_size(word)).cloned().collect::<Vec<_>>();
+        let family = |name: &ModelName| {
+            name.words.iter().find_map(|word| {
+                let stem = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+                FAMILIES
+                    .iter()
+                    .find(|(family, _)| family == word || *family == stem)
+                    .map(|(family, _)| family.trim_end_matches(|c: char| c.is_ascii_digit()))
+            })
+        };
+        let (a, b) = (sizes(&asked), sizes(&answered));
+        let is_other = family(&asked) != family(&answered) || (!a.is_empty() && !b.is_empty() && a != b);
+        return if is_other { Relation::Other } else { Relation::Unknown };
+    }
+    if asked.words != answered.words {
+        // A name without a number stands for whatever is current.
+        let has_number =
+            |name: &ModelName| name.words.iter().any(|word| word.bytes().any(|byte| byte.is_ascii_digit()));
+        let is_generic = !has_number(&asked) && asked.words.iter().all(|word| answered.words.contains(word));
+        return if is_generic { Relation::Same } else { Relation::Other };
+    }
+    match (asked.snapshot, answered.snapshot) {
+        (Some(asked), Some(answered)) if !is_same_snapshot(&asked, &answered) => Relation::OtherVersion,
+        _ => Relation::Same,
+    }
+}
+
+/// `0613` and `20230613` are one.
+fn is_same_snapshot(a: &str, b: &str) -> bool {
+    a == b || (a.len() == 4 && b.len() == 8 && b.ends_with(a)) || (b.len() == 4 && a.len() == 8 && a.ends_with(b))
+}
+
+/// Who gives out ids of this form; `None` for forms that anyone uses.
+pub fn maker_of_id(id: &str) -> Option<Maker> {
+    let is_plain = |rest: &str, lengths: std::ops::RangeInclusive<usize>| {
+        lengths.contains(&rest.len()) && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    if let Some(rest) = id.strip_prefix("msg_") {
+        let rest = ["bdrk_", "vrtx_"].iter().find_map(|prefix| rest.strip_prefix(prefix)).unwrap_or(rest);
+        return (rest.starts_with("01") && is_plain(rest, 24..=24)).then_some(Maker::Anthropic);
+    }
+    // Other servers write their own ids behind these prefixes: UUIDs with hyphens, or 32 hexadecimal digits.
+    if let Some(rest) = id.strip_prefix("chatcmpl-") {
+        return is_plain(rest, 28..=29).then_some(Maker::OpenAi);
+    }
+    let rest = id.strip_prefix("resp_")?;
+    is_plain(rest, 32..=64).then_some(Maker::OpenAi)
+}
+
+/// Who stops for a reason of this name; `None` for those that everyone has taken over from OpenAI.
+pub fn maker_of_reason(reason: &str) -> Option<Maker> {
+    match reason {
+        "end_turn" | "stop_sequence" | "tool_use" | "pause_turn" => Some(Maker::Anthropic),
+        "STOP" | "MAX_TOKENS" | "RECITATION" => Some(Maker::Google),
+        _ => None,
+    }
+}
+
+/// What the ordered stage is to know of the names of a record's model.
+pub fn names_for_history(record: &Record<'_>) -> Option<ModelNames> {
+    let (declared, served) = record.declared_model.as_deref().zip(record.model.as_deref())?;
+    Some(ModelNames { declared: hash::name(declared), served: hash::name(served), served_bytes: served.len() })
+}
+
+/// The engine.
+pub struct Identity {
+    settings: Settings,
+}
+
+impl Identity {
+    /// The engine with these settings.
+    pub fn new(settings: Settings) -> Identity {
+        Identity { settings }
+    }
+
+    fn resolved<'n>(&'n self, name: &'n str) -> &'n str {
+        self.settings.aliases.get(name).map_or(name, String::as_str)
+    }
+}
+
+impl Engine for Identity {
+    fn about(&self) -> About {
+        About {
+            name: NAME,
+            summary: "Answers of another model than the one that was asked for.",
+            formula: "1 for another model or version; else signs (form of the id, finish reason) that do not fit / signs looked at",
+            range: "0 (as declared) to 1 (another model, which blocks); not assessed when the log cannot tell",
+            source: "seed 003, verifier 01",
+        }
+    }
+
+    fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
+        let record = view.record;
+        if record.kind != Kind::Llm {
+            return None;
+        }
+        let Some(served) = record.model.as_deref() else {
+            return Some(Assessment::not_assessed("the log does not name the model"));
+        };
+        let declared = record.declared_model.as_deref();
+        let relation = declared.map(|declared| relation(self.resolved(declared), self.resolved(served)));
+        let model = ModelName::of(self.resolved(served));
+        Some(match relation {
+            Some(Relation::Same) => self.agree(),
+            Some(relation @ (Relation::Other | Relation::OtherVersion)) => {
+                self.differ(declared.unwrap_or_default(), served, relation)
+            }
+            Some(Relation::Unknown) | None => self.by_signs(record, model.as_ref()),
+        })
+    }
+}
+
+impl Identity {
+    fn agree(&self) -> Assessment {
+        let absent = Signal::absent(SIGNAL, Question::Fabricated, Tier::Zero, (ABSENT_RATIO, RatioSource::Default));
+        Assessment::new(Status::Ok, 0.0).with("by", Detail::Label("names")).signal(absent)
+    }
+
+    fn differ(&self, declared: &str, served: &str, relation: Relation) -> Assessment {
+        let (rule, what) = match relation {
+            Relation::OtherVersion => ("identity/other_version", "another version"),
+            _ => ("identity/other_model", "another model"),
+        };
+        let detail = format!("{} was asked for and {what} answered, {}", name(declared), name(served));
+        let ratio = RatioSource::default_or_config(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
+        let mut signal = Signal::absent(SIGNAL, Question::Fabricated, Tier::Zero, ratio).fire(1.0, detail.clone());
+        signal.proof = self.settings.block;
+        let mut assessment = Assessment::new(Status::Error, 1.0).with("by", Detail::Label("names")).signal(signal);
+        assessment
+            .findings
+            .push(Finding { detail: detail.into(), ..Finding::new(rule, Severity::High, "/model", 0..served.len()) });
+        assessment
+    }
+
+    fn by_signs(&self, record: &Record<'_>, model: Option<&ModelName>) -> Assessment {
+        let Some(model) = model else { return Assessment::not_assessed("the name of the model is an alias") };
+        let id = record.response_id.as_deref();
+        let signs = [
+            (
+                id.and_then(maker_of_id),
+                "/response_id",
+                id.map_or(0, str::len),
+                "the id has the form of another provider's",
+            ),
+            (
+                record.finish_reason.as_deref().and_then(maker_of_reason),
+                "/model",
+                record.model.as_deref().map_or(0, str::len),
+                "the finish reason is another provider's word",
+            ),
+        ];
+        // Anthropic's models are served by others too, but no one else's by Anthropic.
+        let looked_at = signs.iter().filter(|(maker, ..)| maker.is_some()).count();
+        if looked_at == 0 {
+            return Assessment::not_assessed("the log cannot tell which model answered");
+        }
+        let wrong: Vec<_> =
+            signs.iter().filter(|(maker, ..)| maker.is_some_and(|maker| maker != model.maker)).collect();
+        let ratio = RatioSource::default_or_config(self.settings.sign_likelihood_ratio, SIGN_RATIO);
+        let absent = Signal::absent(SIGNAL, Question::Fabricated, Tier::Zero, ratio);
+        let value = wrong.len() as f64 / looked_at as f64;
+        let Some((_, _, _, why)) = wrong.first() else {
+            let absent = Signal { likelihood_ratio: ABSENT_RATIO, ..absent };
+            return Assessment::new(Status::Ok, 0.0).with("by", Detail::Label("signs")).signal(absent);
+        };
+        let signal = absent.fire(if wrong.len() > 1 { 1.0 } else { 0.5 }, *why);
+        let mut assessment = Assessment::new(Status::Warn, value).with("by", Detail::Label("signs")).signal(signal);
+        assessment.findings = wrong
+            .iter()
+            .map(|(_, field, length, why)| Finding {
+                detail: (*why).into(),
+                ..Finding::new("identity/foreign_sign", Severity::Medium, *field, 0..*length)
+            })
+            .collect();
+        assessment
+    }
+}
+
+/// A name out of the log, safe to show and cut.
+fn name(text: &str) -> String {
+    shown(&text.chars().take(60).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::engines::testing::with_view;
+
+    #[test]
+    fn names_that_are_one_and_names_that_are_not() {
+        use Relation::*;
+        for (declared, served, expected) in [
+            ("gpt-4o", "gpt-4o-2024-05-13", Same),
+            ("gpt-4o-mini", "gpt-4o-mini-2024-07-18", Same),
+            ("openai/gpt-4", "gpt-4-0613", Same),
+            ("gpt-4-turbo-preview", "gpt-4-0125-preview", Same),
+            ("gpt-3.5-turbo", "gpt-3.5-turbo-0125", Same),
+            ("gpt-3.5-turbo-16k", "gpt-3.5-turbo-0125", Same),
+            ("claude-3-5-sonnet-latest", "claude-3-5-sonnet-20241022", Same),
+            ("claude-sonnet-4-0", "claude-sonnet-4-20250514", Same),
+            ("anthropic.claude-3-haiku-20240307-v1:0", "claude-3-haiku-48k-20240307", Same),
+            ("us.anthropic.claude-3-haiku-20240307-v1:0", "claude-3-haiku-20240307", Same),
+            ("gemini-1.5-pro", "models/gemini-1.5-pro-002", Same),
+            ("gemini-pro", "gemini-1.0-pro-001", Same),
+            ("gpt-4o", "gpt-4o-mini-2024-07-18", Other),
+            ("gpt-4", "gpt-3.5-turbo-0125", Other),
+            ("gpt-4", "gpt-4-turbo-2024-04-09", Other),
+            ("gpt-4o", "claude-3-haiku-20240307", Other),
+            ("claude-3-opus-20240229", "claude-3-haiku-20240307", Other),
+            ("claude-3-5-sonnet", "claude-3-sonnet-20240229", Other),
+            ("meta-llama/Llama-3-70b-chat-hf", "llama-3-8b-instruct", Other),
+            ("mistral-large-latest", "llama-3-70b", Other),
+            ("gpt-4-0613", "gpt-4-0314", OtherVersion),
+            ("gpt-4o-2024-08-06", "gpt-4o-2024-05-13", OtherVersion),
+            ("gemini-1.5-pro-001", "gemini-1.5-pro-002", OtherVersion),
+            ("mistral-large-latest", "mistral-large-2407", Unknown),
+            ("meta-llama/Llama-3-70b-chat-hf", "llama3-70b", Unknown),
+            ("prod-chat", "gpt-4o", Unknown),
+            ("gpt-4o", "my-deployment", Unknown),
+            ("my-deployment", "My-Deployment", Same),
+            ("", "", Same),
+        ] {
+            assert_eq!(
+                relation(declared, served),
+                expected,
+                "{declared} {served}: {:?} {:?}",
+                ModelName::of(declared),
+                ModelName::of(served)
+            );
+        }
+    }
+
+    #[test]
+    fn ids_of_the_providers_and_of_others() {
+        for (id, expected) in [
+            ("chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT", Some(Maker::OpenAi)),
+            ("msg_01XFDUDYJgAACzvnptvVoYEL", Some(Maker::Anthropic)),
+            ("msg_bdrk_01XFDUDYJgAACzvnptvVoYEL", Some(Maker::Anthropic)),
+            ("chatcmpl-5d1f3c0e-1f4b-4b64-8f0a-1d9a8d5d5c6e", None),
+            ("chatcmpl-7fa1c2de9b5c4f0e8d3a6b1c2d3e4f50", None),
+            ("msg_17", None),
+            ("4711", None),
+        ] {
+            assert_eq!(maker_of_id(id), expected, "{id}");
+        }
+    }
+
+    fn assess(unit: &str) -> Assessment {
+        let aliases = BTreeMap::from([("prod-chat".to_owned(), "gpt-4o".to_owned())]);
+        let engine = Identity::new(Settings { aliases, ..Settings::default() });
+        with_view(unit, |view| engine.assess(view).unwrap())
+    }
+
+    #[test]
+    fn what_the_log_says_of_both_is_a_proof() {
+        for (unit, rule) in [
+            (r#"{"declared_model":"gpt-4o","model":"gpt-4o-mini-2024-07-18","response":"r"}"#, "identity/other_model"),
+            (r#"{"model":"gpt-4-0613","served_model":"gpt-4-0314","response":"r"}"#, "identity/other_version"),
+            (r#"{"model":"prod-chat","response_model":"gpt-3.5-turbo","response":"r"}"#, "identity/other_model"),
+            (
+                r#"{"request":{"model":"gpt-4o","messages":[]},"response":{"model":"claude-3-haiku","choices":[{"message":{"content":"r"}}]}}"#,
+                "identity/other_model",
+            ),
+        ] {
+            let said = assess(unit);
+            assert!(said.signals[0].proof && said.findings[0].rule == rule, "{unit}: {said:?}");
+        }
+        let same = assess(
+            r#"{"request":{"model":"gpt-4o","messages":[]},"response":{"model":"gpt-4o-2024-05-13","choices":[{"message":{"content":"r"}}]}}"#,
+        );
+        assert_eq!((same.value, same.signals[0].fired), (Some(0.0), false));
+    }
+
+    #[test]
+    fn a_log_that_names_one_model_is_judged_by_signs_or_not_at_all() {
+        for unit in [
+            r#"{"response":"r"}"#,
+            r#"{"model":"gpt-4o","response":"r"}"#,
+            r#"{"model":"prod-9","served_model":"gpt-4o","response":"r"}"#,
+            r#"{"model":"house","response":"r","finish_reason":"end_turn"}"#,
+        ] {
+            assert!(matches!(assess(unit).status, Status::NotAssessed(_)), "{unit}");
+        }
+        let body = r#"{"id":"msg_01XFDUDYJgAACzvnptvVoYEL","type":"message","role":"assistant","model":"MODEL","content":[{"type":"text","text":"a"}],"stop_reason":"end_turn"}"#;
+        let unit = |model: &str| format!(r#"{{"prompt":"p","response":{}}}"#, body.replace("MODEL", model));
+        let fits = assess(&unit("claude-3-haiku-20240307"));
+        assert_eq!((fits.value, fits.signals[0].fired), (Some(0.0), false));
+        let foreign = assess(&unit("gpt-4o"));
+        assert!(foreign.signals[0].fired && !foreign.signals[0].proof && foreign.findings.len() == 2);
+    }
+
+    #[test]
+    fn style_and_pace_must_both_be_unusual() {
+        for (style, pace, expected) in [
+            (Some(9.0), [None, None], None),
+            (None, [Some(9.0), Some(9.0)], None),
+            (Some(1.0), [Some(9.0), Some(-9.0)], Some(0.0)),
+            (Some(9.0), [Some(1.0), None], Some(0.0)),
+            (Some(9.0), [Some(-4.0), Some(0.0)], Some(0.5)),
+            (Some(9.0), [Some(-4.0), Some(4.0)], Some(1.0)),
+        ] {
+            assert_eq!(behaviour_score(style, pace, 3.0), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_name_makes_it_fail(a in "[a-z0-9./:@_ é-]{0,40}", b in "(gpt|claude|llama|-4|-0613|-2024-05-13|/|é){0,8}") {
+            let _ = (relation(&a, &b), maker_of_id(&a));
+            prop_assert_eq!(relation(&b, &b), Relation::Same);
+        }
+    }
+}
