@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    engines::{Question, language, runtime, security, tools},
+    engines::{Question, grounding, language, runtime, security, tools},
     history, input,
     record::mapping::Mapping,
     verdict::{Decision, gate, judge::Policy},
@@ -214,6 +214,8 @@ pub struct EngineSettings {
     pub repetition: language::repetition::Settings,
     /// Answers that are not made of words.
     pub gibberish: language::gibberish::Settings,
+    /// Statements that the documents do not bear out.
+    pub grounding: grounding::Settings,
     /// Text that tries to subvert the model.
     pub prompt_injection: security::injection::Settings,
     /// Data about persons.

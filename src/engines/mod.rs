@@ -3,6 +3,7 @@
 //! - [`runtime`]: is the service well (latency, token rate, fingerprint, structure, health)?
 //! - [`language`]: does the answer read like a sound one (intent, hallucination, compression, compliance, JSON repair)?
 //! - [`security`]: who attacks the model, and what is given away (injection, PII, secrets)?
+//! - [`grounding`]: does the answer rest on the documents that were given to the model?
 //! - [`tools`]: does a tool result look real (schema, latency, pattern, length)?
 //!
 //! Two kinds of engine meet in the pipeline. An [`Engine`] sees one record, has no memory and runs in parallel. A
@@ -10,6 +11,7 @@
 //! with an [`Assessment`]. Adding one is a file and a line in [`ENGINES`] or [`BASELINE_ENGINES`].
 
 pub mod assessment;
+pub mod grounding;
 pub mod language;
 pub mod row;
 pub mod runtime;

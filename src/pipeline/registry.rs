@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::{
     config::{Settings, nearest},
-    engines::{About, BaselineEngine, Engine, language, runtime, security, tools},
+    engines::{About, BaselineEngine, Engine, grounding, language, runtime, security, tools},
     history,
     rules::{Library, Scanner},
 };
@@ -25,6 +25,7 @@ fn all_engines(settings: &Settings, scanner: &Arc<Scanner>) -> Vec<Box<dyn Engin
         Box::new(language::truncation::Truncation::new(engines.truncation)),
         Box::new(language::repetition::RepetitionEngine::new(engines.repetition)),
         Box::new(language::gibberish::Gibberish::new(engines.gibberish)),
+        Box::new(grounding::GroundingEngine::new(engines.grounding)),
         Box::new(security::injection::Injection::new(engines.prompt_injection, scanner.clone())),
         Box::new(security::pii::Pii::new(engines.pii, scanner.clone())),
         Box::new(security::secrets::Secrets::new(engines.secrets, scanner.clone())),
