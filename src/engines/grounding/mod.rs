@@ -57,7 +57,7 @@ pub const ENGINE: &str = "grounding";
 /// Sentences of an answer that are looked at.
 pub const CLAIMS_MAX: usize = 2_000;
 /// Claims that are kept for the report.
-pub const CLAIMS_KEPT_MAX: usize = 100;
+pub const CLAIMS_KEPT_MAX: usize = 50;
 /// Bytes of a prompt that can be a source.
 pub const PROMPT_BYTES_MIN: usize = 600;
 /// Bytes at each end of a prompt in which it says that it hands a text over.
@@ -198,6 +198,13 @@ pub struct Measured {
     pub evidence: Option<(u32, Range<usize>)>,
 }
 
+impl Measured {
+    /// Whether it counts for the answer: a statement with something to compare, and no meta statement.
+    pub fn counts(&self) -> bool {
+        !self.claim.is_meta && self.claim.claim_type != ClaimType::Structured && self.support.checked > 0
+    }
+}
+
 /// An answer, measured against its sources.
 #[derive(Clone, Debug)]
 pub struct Examined {
@@ -235,14 +242,15 @@ pub fn examine<'p>(
             let span = claim.span.clone();
             tokens.clear();
             tokens::tokens(text, span.clone(), |token| tokens.push(token));
-            let mut support = support::measure(index, text, span.clone(), tokens, scratch);
+            let mut support = support::of_sentence(index, text, span.clone(), tokens, scratch);
             support.measures[measure::LITERAL] = cost / span.len() as f64;
             let unsupported = trust::unsupported(&support, &fitted().sentence);
-            if !claim.is_meta && claim.claim_type != ClaimType::Structured && support.checked > 0 {
-                gathered.add(&support, unsupported);
-            }
             let evidence = support.best.and_then(|best| index.raw_place(best));
-            Measured { claim, support, unsupported, evidence }
+            let measured = Measured { claim, support, unsupported, evidence };
+            if measured.counts() {
+                gathered.add(&measured.support, unsupported);
+            }
+            measured
         });
         let sentences = sentences.collect();
         let compression = if alone > 0.0 { with / alone } else { 0.0 };

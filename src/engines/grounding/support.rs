@@ -140,7 +140,7 @@ impl Scratch {
 }
 
 /// Measures the sentence `text[span]`, whose tokens are `tokens`.
-pub fn measure(index: &mut Index, text: &str, span: Range<usize>, tokens: &[Token], scratch: &mut Scratch) -> Support {
+pub fn of_sentence(index: &mut Index, text: &str, span: Range<usize>, tokens: &[Token], scratch: &mut Scratch) -> Support {
     let mut support = Support::default();
     words(index, tokens, scratch, &mut support);
     windows(index, scratch, &mut support);
@@ -401,7 +401,7 @@ mod tests {
         let (mut list, mut scratch) = (Vec::new(), Scratch::default());
         tokens(answer, 0..answer.len(), |token| list.push(token));
         scratch.begin(index.sentences.len());
-        super::measure(&mut index, answer, 0..answer.len(), &list, &mut scratch)
+        of_sentence(&mut index, answer, 0..answer.len(), &list, &mut scratch)
     }
 
     #[test]
