@@ -105,6 +105,8 @@ pub struct Claim {
     pub is_claim: bool,
     /// What it states.
     pub claim_type: ClaimType,
+    /// Whether it ends with a question mark.
+    pub is_question: bool,
     /// Whether it says that the documents are silent.
     pub is_meta: bool,
     /// Whether it says that it does not rest on the documents.
@@ -120,7 +122,8 @@ pub fn claims(text: &str, code: &[Range<usize>]) -> Vec<Claim> {
         let is_claim = said.len() >= CLAIM_CHARS_MIN && said.chars().count() >= CLAIM_CHARS_MIN;
         let is_code = code.iter().any(|code| code.start <= span.start && span.end <= code.end);
         let claim_type = if is_code { ClaimType::Structured } else { claim_type(said) };
-        claims.push(Claim { span, is_claim, claim_type, is_meta, has_outside_phrase });
+        let is_question = said.trim_end_matches(['"', '\'', ')', '*', '\u{201d}']).ends_with(['?', '\u{ff1f}']);
+        claims.push(Claim { span, is_claim, claim_type, is_question, is_meta, has_outside_phrase });
     });
     claims
 }

@@ -1,13 +1,13 @@
 //! How well the sources spell out the answer: the cost of copying it from them, against that of writing it alone.
 //!
 //! **Formula**: the answer is parsed from left to right into copies and literal bytes. A copy is the longest match of at
-//! least [`MATCH_BYTES_MIN`] bytes at the latest place where the same four bytes stood, in the sources or earlier in the
+//! least [`MATCH_BYTES_MIN`] bytes at one of the last [`CANDIDATES`] places where the same four bytes stood, in the sources or earlier in the
 //! answer; it costs [`MATCH_BITS`], a literal [`LITERAL_BITS`]. ratio = cost with the sources / cost without them.
 //!
 //! **Range**: 0 (copied) to about 1 (nothing of it stands in the sources).
 //!
 //! **Source**: conditional compression as a measure of similarity (Li et al. 2004, "The similarity metric"); the parse is
-//! that of LZ77 with one candidate for each place.
+//! that of LZ77.
 //!
 //! **Limits**: the last [`SOURCE_BYTES_MAX`] bytes of the sources and the first [`ANSWER_BYTES_MAX`] of the answer.
 
@@ -24,6 +24,8 @@ pub const MATCH_BITS: f64 = 18.0;
 /// What a byte costs that is not copied.
 pub const LITERAL_BITS: f64 = 5.0;
 
+/// Earlier places of the same four bytes that are tried for a copy.
+const CANDIDATES: usize = 8;
 const HASH_BITS: u32 = 15;
 
 /// Latest places of four bytes.
@@ -32,11 +34,13 @@ pub struct Matcher {
     heads: Vec<u32>,
     base: u32,
     used: u32,
+    /// For each place, how far back the same hash stood before; 0 for not at all.
+    back: Vec<u32>,
 }
 
 impl Default for Matcher {
     fn default() -> Matcher {
-        Matcher { heads: vec![0; 1 << HASH_BITS], base: 1, used: 0 }
+        Matcher { heads: vec![0; 1 << HASH_BITS], base: 1, used: 0, back: Vec::new() }
     }
 }
 
@@ -57,12 +61,17 @@ impl Matcher {
             None => *self = Matcher::default(),
         }
         self.used = 0;
+        self.back.clear();
     }
 
     #[inline]
     fn put(&mut self, four: u32, place: usize) {
-        self.heads[slot(four)] = self.base + place as u32;
-        self.used = self.used.max(place as u32 + 1);
+        let head = &mut self.heads[slot(four)];
+        let earlier = head.checked_sub(self.base).map_or(0, |earlier| place as u32 - earlier);
+        *head = self.base + place as u32;
+        self.back.resize(place, 0);
+        self.back.push(earlier);
+        self.used = place as u32 + 1;
     }
 
     #[inline]
@@ -114,12 +123,21 @@ impl Matcher {
 
     /// The length of the match for what stands at `at` of the answer.
     fn longest(&self, source: &[u8], answer: &[u8], at: usize) -> usize {
-        let Some(place) = four(answer, at).and_then(|four| self.get(four)) else { return 0 };
-        let text = match place.checked_sub(source.len()) {
-            None => &source[place..],
-            Some(earlier) => &answer[earlier..at],
-        };
-        text.iter().zip(&answer[at..]).take_while(|(a, b)| *a | 0x20 == **b | 0x20).count()
+        let Some(mut place) = four(answer, at).and_then(|four| self.get(four)) else { return 0 };
+        let mut longest = 0;
+        for _ in 0..CANDIDATES {
+            let text = match place.checked_sub(source.len()) {
+                None => &source[place..],
+                Some(earlier) => &answer[earlier..at],
+            };
+            let length = text.iter().zip(&answer[at..]).take_while(|(a, b)| *a | 0x20 == **b | 0x20).count();
+            longest = longest.max(length);
+            match self.back.get(place) {
+                Some(&back) if back > 0 => place -= back as usize,
+                _ => break,
+            }
+        }
+        longest
     }
 }
 

@@ -17,6 +17,7 @@
 use std::ops::Range;
 
 use super::{
+    idf::idf,
     index::Segment,
     numbers::{Number, Unit},
     tokens::{CONTRAST, NEGATION, Token, stem_of},
@@ -35,6 +36,11 @@ pub const DENIAL_BEHIND: usize = 3;
 /// Words that "are not available" reaches back.
 const CLAUSE_DENIAL_BEHIND: usize = 12;
 
+/// From this level of brackets on, the yes/no fields of one object are choices of what its key names.
+const GROUP_DEPTH_MIN: usize = 3;
+/// A key of one word that is more common than this means the field only where its group is mentioned.
+const COMMON_IDF: f64 = 6.0;
+
 /// Words of keys that say nothing of what the field is about.
 const GENERAL_KEY_WORDS: &[&str] = &[
     "restaurants", "restaurant", "business", "good", "for", "by", "info", "attributes", "is", "has", "accepts", "the", "a", "b",
@@ -48,8 +54,10 @@ pub struct Leaf {
     words: Vec<u32>,
     /// Stem of the words in one.
     joined: u32,
-    /// Stems of the parent's key, when the leaf is one of several choices.
-    parent: Vec<u32>,
+    /// Stems of the key of the group that it is a choice of; empty where there is no such group.
+    group: Vec<u32>,
+    /// Whether its key is a common word, which means the field only where the group is mentioned too.
+    is_common: bool,
     /// Its value.
     pub value: Option<bool>,
     /// Where its value stands in the flattened text.
@@ -61,6 +69,8 @@ pub struct Leaf {
 pub struct Schedule {
     /// From Monday; `None` where the day is not listed.
     pub days: [Option<(u32, u32)>; 7],
+    /// Days of which the two times are the same.
+    pub unclear: [bool; 7],
     /// Whether a field named hours is null.
     pub is_null: bool,
     /// Where it stands in the flattened text.
@@ -162,7 +172,7 @@ impl<'a> Walker<'a> {
             b'"' | b'\'' => {
                 let content = self.string()?;
                 let start = self.at - 1 - content.len();
-                self.text_leaf(key, parent, content, start);
+                self.text_leaf(key, parent, depth, content, start);
             }
             _ => {
                 let rest = &self.raw[self.at..];
@@ -173,7 +183,7 @@ impl<'a> Walker<'a> {
                 (is_literal && !literal.is_empty()).then_some(())?;
                 let start = self.at;
                 self.at += end;
-                self.literal(key, parent, literal, start);
+                self.literal(key, parent, depth, literal, start);
             }
         }
         Some(())
@@ -201,7 +211,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn text_leaf(&mut self, key: &'a str, parent: &'a str, content: &'a str, start: usize) {
+    fn text_leaf(&mut self, key: &'a str, parent: &'a str, depth: usize, content: &'a str, start: usize) {
         if content.len() > LONG_STRING_BYTES {
             self.copy(content, start);
             self.end_line("");
@@ -215,7 +225,7 @@ impl<'a> Walker<'a> {
         };
         self.key(key, start);
         if let Some(answer) = answer {
-            self.leaf(key, parent, Some(answer));
+            self.leaf(key, parent, depth, Some(answer));
         }
         if let Some(day) = day_of(key) {
             self.hours(day, content);
@@ -224,7 +234,7 @@ impl<'a> Walker<'a> {
         self.end_line(".");
     }
 
-    fn literal(&mut self, key: &'a str, parent: &'a str, literal: &str, start: usize) {
+    fn literal(&mut self, key: &'a str, parent: &'a str, depth: usize, literal: &str, start: usize) {
         let (said, value) = match literal {
             "true" | "True" => ("yes", Some(Some(true))),
             "false" | "False" => ("no", Some(Some(false))),
@@ -233,7 +243,7 @@ impl<'a> Walker<'a> {
         };
         self.key(key, start);
         if let Some(value) = value {
-            self.leaf(key, parent, value);
+            self.leaf(key, parent, depth, value);
         }
         if said == "unknown" && key.eq_ignore_ascii_case("hours") {
             let at = self.flat.len();
@@ -296,7 +306,7 @@ impl<'a> Walker<'a> {
         self.flat.push('\n');
     }
 
-    fn leaf(&mut self, key: &str, parent: &str, value: Option<bool>) {
+    fn leaf(&mut self, key: &str, parent: &str, depth: usize, value: Option<bool>) {
         if self.facts.leaves.len() >= LEAVES_MAX {
             return;
         }
@@ -305,7 +315,9 @@ impl<'a> Walker<'a> {
             return;
         }
         let joined: String = camel_words(key).filter(|word| !is_general(word)).collect();
-        let leaf = Leaf { words, joined: stem_of(&joined), parent: key_stems(parent), value, at: self.flat.len() };
+        let group = if depth >= GROUP_DEPTH_MIN { key_stems(parent) } else { Vec::new() };
+        let is_common = matches!(words[..], [only] if idf(only) < COMMON_IDF);
+        let leaf = Leaf { words, joined: stem_of(&joined), group, is_common, value, at: self.flat.len() };
         self.facts.leaves.push(leaf);
     }
 
@@ -317,7 +329,12 @@ impl<'a> Walker<'a> {
         if let (Some(open), Some(close)) = (times.next(), times.next()) {
             let at = self.flat.len();
             let schedule = self.facts.schedule.get_or_insert_with(|| Schedule { at, ..Schedule::default() });
-            schedule.days[day] = schedule.days[day].or(Some((open, close)));
+            // "0:0-0:0" is written for closed days and for open ones.
+            if open == close {
+                schedule.unclear[day] = true;
+            } else {
+                schedule.days[day] = schedule.days[day].or(Some((open, close)));
+            }
         }
     }
 }
@@ -380,15 +397,18 @@ pub fn conflicts(facts: &Facts, text: &str, tokens: &[Token], numbers: &[Number]
     let mut found = Conflicts::default();
     let denials: Vec<usize> = (0..tokens.len()).filter(|index| tokens[*index].flags & NEGATION != 0).collect();
     let position = |stem: u32| tokens.iter().position(|token| token.stem == stem);
-    let is_denied = |at: usize| denials.iter().any(|denial| reaches(text, tokens, *denial, at));
+    let is_near = |denial: usize, at: usize| denial.abs_diff(at) <= CLAUSE_DENIAL_BEHIND;
+    let is_denied = |at: usize| denials.iter().any(|denial| is_near(*denial, at) && reaches(text, tokens, *denial, at));
+    let mentions_group = |leaf: &Leaf| leaf.group.iter().any(|stem| position(*stem).is_some());
+    let mut mentioned: Vec<&[u32]> = Vec::new();
     for leaf in &facts.leaves {
-        let is_choice = !leaf.parent.is_empty() && facts.leaves.iter().filter(|other| other.parent == leaf.parent).count() > 1;
-        if is_choice && !leaf.parent.iter().any(|stem| position(*stem).is_some()) {
+        if leaf.is_common && !leaf.group.is_empty() && !mentions_group(leaf) {
             continue;
         }
         let all = leaf.words.iter().map(|stem| position(*stem)).collect::<Option<Vec<usize>>>();
         let at = all.and_then(|places| places.into_iter().max());
         let Some(at) = at.or_else(|| (leaf.words.len() > 1).then(|| position(leaf.joined)).flatten()) else { continue };
+        mentioned.push(&leaf.group);
         let is_conflict = match (leaf.value, is_denied(at)) {
             (Some(true), true) | (Some(false), false) => {
                 found.flipped += 1;
@@ -402,6 +422,16 @@ pub fn conflicts(facts: &Facts, text: &str, tokens: &[Token], numbers: &[Number]
         };
         if is_conflict {
             found.at = found.at.or(Some(leaf.at));
+        }
+    }
+    // A group that is named without any of its choices: "no parking", or "parking" where there is none.
+    for group in facts.leaves.chunk_by(|a, b| a.group == b.group).filter(|group| group.len() > 1) {
+        let first = &group[0];
+        let Some(at) = first.group.last().and_then(|stem| position(*stem)) else { continue };
+        let holds = group.iter().any(|leaf| leaf.value == Some(true));
+        if !mentioned.contains(&first.group.as_slice()) && holds == is_denied(at) {
+            found.flipped += 1;
+            found.at = found.at.or(Some(first.at));
         }
     }
     if let Some(schedule) = &facts.schedule {
@@ -477,7 +507,14 @@ fn hours_conflicts(schedule: &Schedule, text: &str, tokens: &[Token], numbers: &
         ranges.push((start, index, days));
         index += 1;
     }
+    let mut distinct: Vec<u32> = times.iter().map(|(minutes, _)| *minutes).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let distinct_times = distinct.len();
     for (position, (start, end, days)) in ranges.iter().enumerate() {
+        if days.len() == 7 && (ranges.len() > 1 || distinct_times > 2) {
+            continue;
+        }
         let next = ranges.get(position + 1).map_or(tokens.len(), |range| range.0);
         let previous = position.checked_sub(1).map_or(0, |before| ranges[before].1 + 1);
         let behind: Vec<u32> = times.iter().filter(|(_, at)| *at > *end && *at < next).map(|(time, _)| *time).take(2).collect();
@@ -485,16 +522,16 @@ fn hours_conflicts(schedule: &Schedule, text: &str, tokens: &[Token], numbers: &
         before.drain(..before.len().saturating_sub(2));
         let pairs: Vec<&[u32]> = [behind.as_slice(), before.as_slice()].into_iter().filter(|pair| pair.len() == 2).collect();
         let is_closed = (start.saturating_sub(4)..=(end + 4).min(tokens.len())).any(|index| word(index) == "closed");
-        for day in days {
-            let is_wrong = match schedule.days[*day] {
+        let is_wrong = days.iter().filter(|day| !schedule.unclear[**day]).any(|day| {
+            match schedule.days[*day] {
                 None => !pairs.is_empty() || (days.len() == 7 && says("open")),
                 Some((open, close)) if !pairs.is_empty() => {
                     !pairs.iter().any(|pair| pair[0] % 1440 == open % 1440 && pair[1] % 1440 == close % 1440)
                 }
                 Some(_) => is_closed && times.is_empty(),
-            };
-            count += u32::from(is_wrong);
-        }
+            }
+        });
+        count += u32::from(is_wrong);
     }
     count.min(HOURS_CONFLICTS_MAX)
 }
@@ -577,6 +614,7 @@ mod tests {
         check("It closes at 8 PM.", (0, 0, 1));
         check("It is open on Wednesday from 5 PM to 9 PM.", (0, 0, 1));
         check("It is closed on Tuesday.", (0, 0, 1));
+        check("It is open daily from 5 PM to 9 PM.", (0, 0, 1));
         check("It is closed on Friday.", (0, 0, 0));
         check("The staff is friendly on Mondays.", (0, 0, 0));
     }

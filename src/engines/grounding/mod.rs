@@ -54,6 +54,11 @@ use crate::record::{Kind, Prompt, Record};
 
 /// The engine.
 pub const ENGINE: &str = "grounding";
+/// The signal of a claim that the seed calls a hallucination.
+pub const HALLUCINATION: &str = "grounding_hallucination";
+/// Its ratio: a short answer that copies its source and changes one number is flagged. The seed flags such a claim
+/// whatever else is said; it is too rare in the labelled answers (9 of 1,626) to be fitted.
+pub const HALLUCINATION_RATIO: f64 = 30.0;
 /// Sentences of an answer that are looked at.
 pub const CLAIMS_MAX: usize = 2_000;
 /// Claims that are kept for the report.
@@ -199,9 +204,9 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Whether it counts for the answer: a statement with something to compare, and no meta statement.
+    /// Whether it counts for the answer: a statement with something to compare, no question and no meta statement.
     pub fn counts(&self) -> bool {
-        !self.claim.is_meta && self.claim.claim_type != ClaimType::Structured && self.support.checked > 0
+        !self.claim.is_meta && !self.claim.is_question && self.claim.claim_type != ClaimType::Structured && self.support.checked > 0
     }
 }
 
@@ -238,11 +243,13 @@ pub fn examine<'p>(
         let pieces: Vec<Range<usize>> = found.iter().map(|claim| claim.span.clone()).collect();
         let (with, alone) = matcher.costs(index.flat.as_bytes(), text.as_bytes(), &pieces, costs);
         let mut gathered = Gathered::default();
-        let sentences = found.into_iter().zip(costs.iter()).map(|(claim, cost)| {
+        let last = found.len().saturating_sub(1).max(1) as f64;
+        let sentences = found.into_iter().zip(costs.iter()).enumerate().map(|(place, (claim, cost))| {
             let span = claim.span.clone();
             tokens.clear();
             tokens::tokens(text, span.clone(), |token| tokens.push(token));
             let mut support = support::of_sentence(index, text, span.clone(), tokens, scratch);
+            support.measures[measure::PLACE] = place as f64 / last;
             support.measures[measure::LITERAL] = cost / span.len() as f64;
             let unsupported = trust::unsupported(&support, &fitted().sentence);
             let evidence = support.best.and_then(|best| index.raw_place(best));
@@ -305,7 +312,8 @@ impl GroundingEngine {
         }
         assessment.findings = findings(&grounding);
         if source == SourceKind::Context || self.settings.other_sources_vote {
-            assessment.signals = signals(&examined.measures);
+            assessment.signals = signals(&examined.measures, contradicted + unsupported > 0);
+            assessment.signals.extend(hallucination(&grounding));
         }
         assessment.grounding = Some(Box::new(grounding));
         assessment
@@ -318,11 +326,12 @@ fn judged(examined: &Examined, source: SourceKind, fields: &[&str]) -> Grounding
     counts[ClaimVerdict::NotAssessed as usize] = examined.beyond as u32;
     let mut claims = Vec::new();
     for sentence in examined.sentences.iter().filter(|sentence| sentence.claim.is_claim) {
-        let Measured { claim, support, unsupported, evidence } = sentence;
+        let Measured { claim, support, evidence, .. } = sentence;
+        let unsupported = trust::of_claim(sentence.unsupported, &fitted().sentence);
         let (verdict, reason) = if claim.claim_type == ClaimType::Structured {
             (ClaimVerdict::NotAssessed, Reason::NotProse)
         } else {
-            trust::verdict(claim, support, *unsupported)
+            trust::verdict(claim, support, unsupported)
         };
         counts[verdict as usize] += 1;
         if claims.len() >= CLAIMS_KEPT_MAX {
@@ -362,13 +371,24 @@ fn findings(grounding: &Grounding) -> Vec<Finding> {
     held.collect()
 }
 
-fn signals(measures: &[f64; RESPONSE_MEASURES.len()]) -> Vec<Signal> {
+/// The seed's "hallucination": a claim of which the source has another number, or that says that it rests on other
+/// knowledge. Flipped fields and hours are among the fitted measures. Not in the list when there is no such claim.
+fn hallucination(grounding: &Grounding) -> Option<Signal> {
+    let is_such = |claim: &&JudgedClaim| matches!(claim.reason, Reason::NumberDiffers | Reason::OutsideKnowledge);
+    let claim = grounding.claims.iter().find(is_such)?;
+    let ratio = (HALLUCINATION_RATIO, RatioSource::Default);
+    let signal = Signal::absent(HALLUCINATION, Question::Fabricated, Tier::Zero, ratio);
+    Some(signal.fire(1.0, claim.reason.clause()))
+}
+
+/// The evidence of an answer. It speaks for a fabrication only where there is a claim to show for it.
+fn signals(measures: &[f64; RESPONSE_MEASURES.len()], has_claim: bool) -> Vec<Signal> {
     let adds = trust::contributions(measures, fitted());
     let mut signals = Vec::with_capacity(RESPONSE_MEASURES.len());
     for (index, id) in RESPONSE_MEASURES.into_iter().enumerate() {
         let ratio = (adds[index].exp(), RatioSource::Fitted);
         let mut signal = Signal::absent(id, Question::Fabricated, Tier::Zero, ratio);
-        if adds[index] > 0.0 {
+        if adds[index] > 0.0 && has_claim {
             signal = signal.fire(1.0, RESPONSE_CLAUSES[index]);
         }
         signal.measured = Some(measures[index]);

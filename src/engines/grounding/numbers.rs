@@ -98,11 +98,19 @@ pub fn numbers(text: &str, tokens: &[Token], is_answer: bool, mut take: impl FnM
     }
 }
 
-/// The number of a list at the start of a line, or of a passage.
+/// The number of a list at the start of a line, of a passage, or of a scale.
 fn is_label(text: &str, tokens: &[Token], index: usize) -> bool {
     let span = tokens[index].span();
     let bytes = text.as_bytes();
     let line = bytes[..span.start].iter().rev().take_while(|byte| **byte != b'\n').all(u8::is_ascii_whitespace);
+    // "4 out of 5" rates; the 5 is the scale.
+    let is_scale = index > 1
+        && matches!(value(&text[span.clone()]), Some(5.0 | 10.0 | 100.0))
+        && lower(text, &tokens[index - 1]) == "of"
+        && lower(text, &tokens[index - 2]) == "out";
+    if is_scale {
+        return true;
+    }
     let is_list = line && matches!(bytes[span.end.min(bytes.len())..], [b'.' | b')', b' ' | b'\n', ..]);
     is_list || index > 0 && matches!(lower(text, &tokens[index - 1]).as_str(), "passage" | "passages")
 }
@@ -116,7 +124,13 @@ fn digits(text: &str, tokens: &[Token], index: usize) -> Option<Number> {
     let token = &tokens[index];
     let span = token.span();
     let bytes = text.as_bytes();
-    if span.start > 0 && (bytes[span.start - 1].is_ascii_alphabetic() || bytes[span.start - 1] == b'_') {
+    // Part of a name: B12, COVID-19.
+    let is_in_name = match bytes[..span.start] {
+        [.., letter, b'-'] => letter.is_ascii_alphabetic(),
+        [.., before] => before.is_ascii_alphabetic() || before == b'_',
+        [] => false,
+    };
+    if is_in_name {
         return None;
     }
     let written = &text[span.clone()];
@@ -133,6 +147,8 @@ fn digits(text: &str, tokens: &[Token], index: usize) -> Option<Number> {
 /// Minutes of the day: `17:30`, `5 pm`, `5:30 p.m.`
 fn time(written: &str, word: &str, behind: &[u8]) -> Option<f64> {
     let (hours, minutes) = written.split_once(':').unwrap_or((written, ""));
+    // Seconds do not count.
+    let minutes = minutes.split_once(':').map_or(minutes, |(minutes, _)| minutes);
     let half = match (word, behind.trim_ascii_start()) {
         ("am", _) | ("a", [_, b'.', b'm' | b'M', ..]) => Some(0),
         ("pm", _) | ("p", [_, b'.', b'm' | b'M', ..]) => Some(12),
@@ -374,6 +390,7 @@ mod tests {
             let found: Vec<(f64, Unit)> = of(text, false).iter().map(|number| (number.value, number.unit)).collect();
             assert_eq!(found, expected, "{text}");
         }
+        assert_eq!(of("4.5 out of 5 stars since COVID-19", true).len(), 1);
         assert_eq!(of("1. Take 2 of them\n2) see passage 3", true).len(), 1);
     }
 

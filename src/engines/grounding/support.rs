@@ -23,6 +23,8 @@
 //! | `schedule_conflicts` | statements on hours that are not those of the sources |
 //! | `literal_bits` | bits per byte when copied from the sources ([`super::compression`]) |
 //! | `unsupported_tail` | share of U in the second half of C |
+//! | `commentary` | words that praise, advise, infer or sum up: what a writer adds, and a source seldom says |
+//! | `place` | how far into the answer the sentence stands, from 0 to 1: answers drift away from their sources |
 //!
 //! **Source**: the study behind this engine; the bigrams are the copy measures of Grusky et al. 2018 ("Newsroom").
 //!
@@ -36,6 +38,7 @@ use super::{
     idf::idf,
     index::{Index, fold},
     numbers::{Number, numbers},
+    table::Table,
     tokens::{ACRONYM, CAPITAL, STOP, Token, stem_of},
 };
 
@@ -57,7 +60,7 @@ pub const FIELD_TOKENS_MAX: usize = 512;
 const COMMON_IDF: f64 = 5.0;
 
 /// The measures of a sentence, in order.
-pub const MEASURES: [&str; 18] = [
+pub const MEASURES: [&str; 20] = [
     "unsupported_stems",
     "unsupported_mass",
     "unsupported_share",
@@ -76,6 +79,8 @@ pub const MEASURES: [&str; 18] = [
     "schedule_conflicts",
     "literal_bits",
     "unsupported_tail",
+    "commentary",
+    "place",
 ];
 
 /// Places of the measures in [`MEASURES`].
@@ -99,6 +104,8 @@ pub mod measure {
     pub const HOURS: usize = 15;
     pub const LITERAL: usize = 16;
     pub const TAIL: usize = 17;
+    pub const COMMENTARY: usize = 18;
+    pub const PLACE: usize = 19;
 }
 
 /// What was measured of a sentence.
@@ -208,8 +215,10 @@ fn words(index: &Index, tokens: &[Token], scratch: &mut Scratch, support: &mut S
             support.unsupported = Some(from..span.end);
         }
     }
+    let commentary = tokens.iter().filter(|token| COMMENTARY_STEMS.get(token.stem).is_some()).count();
     let share = |part: f64, whole: f64| if whole == 0.0 { 0.0 } else { part / whole };
     let measures = &mut support.measures;
+    measures[measure::COMMENTARY] = commentary as f64;
     measures[measure::STEMS] = f64::from(hard);
     measures[measure::MASS] = mass;
     measures[measure::SHARE] = share(mass, total);
@@ -298,6 +307,19 @@ fn check_number(index: &Index, tokens: &[Token], number: &Number, scratch: &mut 
 
 static DAYS: LazyLock<[u32; 7]> = LazyLock::new(|| {
     ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"].map(stem_of)
+});
+
+/// Words with which a writer adds to the sources.
+const COMMENTARY: &str = "overall conclusion ultimately generally typically likely suggest suggesting indicate indicating \
+    recommend important essential should ensure consult popular variety atmosphere ambiance welcoming cozy unique vibrant \
+    convenient perfect excellent known making ideal enjoy";
+
+static COMMENTARY_STEMS: LazyLock<Table> = LazyLock::new(|| {
+    let mut table = Table::default();
+    COMMENTARY.split_whitespace().for_each(|word| {
+        table.get_or_insert(stem_of(word), 0);
+    });
+    table
 });
 
 /// Names: runs of capitalised words, joined by `of`, `the`, `and` and the like.

@@ -2,11 +2,11 @@
 //! answer is made up.
 //!
 //! **Formula**: P(unsupported) of a sentence comes from its measures by the fitted ratios ([`super::ratios`]).
-//! - A meta statement is `not_assessed`; it is never held against the answer and supports nothing.
+//! - A question is `not_assessed`, for it claims nothing. So is a meta statement: it is never held against the answer and supports nothing.
 //! - With an outside-knowledge phrase a claim is `unsupported`, whatever else it says.
 //! - A claim is `contradicted` when a yes/no field is flipped, when hours differ, or when a number stands in no source
 //!   and all but [`CONTRADICTED_WINDOW_MAX`] of the rest stands in one place of it.
-//! - Else it is `supported` when P(unsupported) is at most [`UNSUPPORTED_FROM`], and `unsupported` above.
+//! - Else it is `supported` when P(unsupported), from a prior of [`CLAIM_PRIOR`], is at most [`UNSUPPORTED_FROM`], and `unsupported` above.
 //!
 //! trust score = supported claims / all claims.
 //!
@@ -25,10 +25,13 @@ use super::{
     ratios::{Fitted, Ratios},
     support::{MEASURES, Support, measure},
 };
-use crate::stats::log_odds::probability;
+use crate::stats::log_odds::{prior_log_odds, probability};
 
 /// From this P(unsupported) on, a claim is unsupported.
 pub const UNSUPPORTED_FROM: f64 = 0.5;
+/// P(unsupported) of a claim before it is looked at: so that it takes a ratio of 3. In RAGTruth 8 sentences in 100 are;
+/// a ratio of 3 is about where F1 over its sentences is best.
+pub const CLAIM_PRIOR: f64 = 0.25;
 /// A claim of which no more than this is missing in the best place of the sources is about what stands there.
 pub const CONTRADICTED_WINDOW_MAX: f64 = 0.2;
 /// A claim that entails, or contradicts, does so from above this on (seed 004).
@@ -86,6 +89,8 @@ pub enum Reason {
     OutsideKnowledge,
     /// It says that the sources are silent.
     HonestUncertainty,
+    /// It asks.
+    Question,
     /// It is code or data.
     NotProse,
     /// It has no words, numbers or names to compare.
@@ -109,6 +114,7 @@ impl Reason {
             Reason::WordsNotTogether => "words_not_together",
             Reason::OutsideKnowledge => "outside_knowledge",
             Reason::HonestUncertainty => "honest_uncertainty",
+            Reason::Question => "question",
             Reason::NotProse => "not_prose",
             Reason::NothingToCompare => "nothing_to_compare",
             Reason::BeyondClaimsMax => "beyond_claims_max",
@@ -129,6 +135,7 @@ impl Reason {
             Reason::WordsNotTogether => "the words do not stand together in a source",
             Reason::OutsideKnowledge => "says that it rests on other knowledge",
             Reason::HonestUncertainty => "says that the sources are silent",
+            Reason::Question => "asks",
             Reason::NotProse => "code or data",
             Reason::NothingToCompare => "nothing to compare",
             Reason::BeyondClaimsMax => "stands behind the last claim that is looked at",
@@ -151,7 +158,12 @@ pub fn unsupported(support: &Support, ratios: &Ratios) -> f64 {
     probability(ratios.intercept + adds.sum::<f64>())
 }
 
-/// The verdict on a claim and why.
+/// P(unsupported) of a claim by what was found in the fit, from [`CLAIM_PRIOR`] instead of the share in the fit.
+pub fn of_claim(unsupported: f64, ratios: &Ratios) -> f64 {
+    probability(prior_log_odds(unsupported) - ratios.intercept + prior_log_odds(CLAIM_PRIOR))
+}
+
+/// The verdict on a claim and why; `unsupported` is that of [`of_claim`].
 pub fn verdict(claim: &Claim, support: &Support, unsupported: f64) -> (ClaimVerdict, Reason) {
     let of = |measure: usize| support.measures[measure];
     if claim.is_meta {
@@ -159,6 +171,9 @@ pub fn verdict(claim: &Claim, support: &Support, unsupported: f64) -> (ClaimVerd
     }
     if claim.has_outside_phrase {
         return (ClaimVerdict::Unsupported, Reason::OutsideKnowledge);
+    }
+    if claim.is_question {
+        return (ClaimVerdict::NotAssessed, Reason::Question);
     }
     if support.checked == 0 {
         return (ClaimVerdict::NotAssessed, Reason::NothingToCompare);
