@@ -62,6 +62,22 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "Grounding",
+        &[
+            ("engines/grounding/mod.rs", "engines.grounding"),
+            ("engines/grounding/claims.rs", ""),
+            ("engines/grounding/support.rs", ""),
+            ("engines/grounding/numbers.rs", ""),
+            ("engines/grounding/fields.rs", ""),
+            ("engines/grounding/compression.rs", ""),
+            ("engines/grounding/trust.rs", ""),
+            ("engines/grounding/ratios.rs", ""),
+            ("engines/grounding/tokens.rs", ""),
+            ("engines/grounding/idf.rs", ""),
+            ("engines/grounding/index.rs", ""),
+        ],
+    ),
+    (
         "Security and privacy",
         &[
             ("engines/security/evidence.rs", ""),

@@ -12,6 +12,7 @@
 
 mod data;
 mod equation;
+mod grounding;
 mod injection;
 mod pii;
 mod secret;
@@ -21,11 +22,20 @@ use data::Data;
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let Some((folder, tasks)) = arguments.split_first() else {
-        println!("usage: cargo bench --bench accuracy -- DATA [injection|pii|secret|equation]...");
+        println!(
+            "usage: cargo bench --bench accuracy -- DATA [injection|pii|secret|equation|groundedness|groundedness-fit]..."
+        );
         return;
     };
     let data = Data::in_folder(folder);
     let is_wanted = |task: &str| tasks.is_empty() || tasks.iter().any(|wanted| wanted == task);
+    if is_wanted("groundedness") {
+        grounding::measure(&data);
+    }
+    // Writes the table that the library embeds, so it is done only on request.
+    if tasks.iter().any(|wanted| wanted == "groundedness-fit") {
+        grounding::fit(&data);
+    }
     if is_wanted("injection") {
         injection::measure(&data);
     }

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    engines::{Question, facts, language, runtime, security, tools},
+    engines::{Question, facts, grounding, language, runtime, security, tools},
     history, input,
     record::mapping::Mapping,
     verdict::{Decision, gate, judge::Policy, verifiers},
@@ -243,6 +243,8 @@ pub struct EngineSettings {
     pub schema: facts::schema::Settings,
     /// The model that answered against the one that was asked for.
     pub identity: facts::identity::Settings,
+    /// Statements that the documents do not bear out.
+    pub grounding: grounding::Settings,
     /// Text that tries to subvert the model.
     pub prompt_injection: security::injection::Settings,
     /// Data about persons.

@@ -4,7 +4,7 @@ use std::{borrow::Cow, ops::Range};
 
 use serde::Serialize;
 
-use super::row::Turn;
+use super::{grounding::Grounding, row::Turn};
 pub use crate::rules::Severity;
 use crate::stats::log_odds::Evidence;
 
@@ -246,6 +246,8 @@ pub struct Assessment {
     pub findings: Vec<Finding>,
     /// What the ordered stage is to know of what the user said.
     pub turns: Vec<Turn>,
+    /// The claims of the answer against its sources, from the engine that judges them.
+    pub grounding: Option<Box<Grounding>>,
 }
 
 impl Assessment {
@@ -255,7 +257,15 @@ impl Assessment {
         /// Details that most engines have room for.
         const DETAILS_USUAL: usize = 6;
         let details = Vec::with_capacity(DETAILS_USUAL);
-        Assessment { status, value: Some(value), details, signals: Vec::new(), findings: Vec::new(), turns: Vec::new() }
+        Assessment {
+            status,
+            value: Some(value),
+            details,
+            signals: Vec::new(),
+            findings: Vec::new(),
+            turns: Vec::new(),
+            grounding: None,
+        }
     }
 
     /// The engine had nothing to go on.
@@ -267,6 +277,7 @@ impl Assessment {
             signals: Vec::new(),
             findings: Vec::new(),
             turns: Vec::new(),
+            grounding: None,
         }
     }
 

@@ -4,6 +4,7 @@
 //! - [`language`]: does the answer read like a sound one (intent, hallucination, compression, compliance, JSON repair)?
 //! - [`security`]: who attacks the model, and what is given away (injection, PII, secrets)?
 //! - [`facts`]: does what the answer states hold (arithmetic, knowledge, time, schema, identity)?
+//! - [`grounding`]: does the answer rest on the documents that were given to the model?
 //! - [`tools`]: does a tool result look real (schema, latency, pattern, length)?
 //!
 //! Two kinds of engine meet in the pipeline. An [`Engine`] sees one record, has no memory and runs in parallel. A
@@ -12,6 +13,7 @@
 
 pub mod assessment;
 pub mod facts;
+pub mod grounding;
 pub mod language;
 pub mod row;
 pub mod runtime;

@@ -13,9 +13,9 @@ use crate::{
         Measures, RejectedUnit, VerdictRecord,
         aggregate::STREAMS_MAX,
         summary::Event,
-        verdict_record::{Identity, Judged, Problem, rfc3339},
+        verdict_record::{Identity, Judged, Problem, QUOTE_RULE, rfc3339},
     },
-    text::excerpt::{excerpt, shown, unredacted},
+    text::excerpt::{excerpt, quote, shown, unredacted, unredacted_quote},
     verdict::{Calibration, Decision, Verdict, judge::judge, verifiers::Verifiers},
 };
 
@@ -208,12 +208,13 @@ fn field_name(record: &Record<'_>, index: u32) -> String {
 /// The evidence of a finding, cut and redacted; the only way for raw text into a report.
 fn excerpt_of(call: &Call<'_>, finding: &Finding, show_sensitive: bool) -> String {
     let Some(text) = call.record.text_at(&finding.field) else { return String::new() };
+    let (is_quote, span) = (finding.rule == QUOTE_RULE, finding.span.clone());
     if show_sensitive {
-        return unredacted(text, finding.span.clone());
+        return if is_quote { unredacted_quote(text, span) } else { unredacted(text, span) };
     }
     let in_field = call.sensitive.iter().filter(|(field, _)| *field == finding.field);
     let sensitive: Vec<Range<usize>> = in_field.map(|(_, span)| span.clone()).collect();
-    excerpt(text, finding.span.clone(), &sensitive)
+    if is_quote { quote(text, span, &sensitive) } else { excerpt(text, span, &sensitive) }
 }
 
 /// Every text of the object that a name of the log can have got into.

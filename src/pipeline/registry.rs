@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::{
     config::{Settings, nearest},
-    engines::{About, BaselineEngine, Engine, facts, language, runtime, security, tools},
+    engines::{About, BaselineEngine, Engine, facts, grounding, language, runtime, security, tools},
     history,
     rules::{Library, Scanner},
 };
@@ -30,6 +30,7 @@ fn all_engines(settings: &Settings, scanner: &Arc<Scanner>, sources: &facts::Sou
         Box::new(facts::temporal::Temporal::new(engines.temporal, sources.recency.clone())),
         Box::new(facts::schema::SchemaValidator::new(engines.schema, sources.schemas.clone())),
         Box::new(facts::identity::Identity::new(engines.identity)),
+        Box::new(grounding::GroundingEngine::new(engines.grounding)),
         Box::new(security::injection::Injection::new(engines.prompt_injection, scanner.clone())),
         Box::new(security::pii::Pii::new(engines.pii, scanner.clone())),
         Box::new(security::secrets::Secrets::new(engines.secrets, scanner.clone())),

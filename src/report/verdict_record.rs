@@ -5,14 +5,21 @@
 //! [`csv`](super::csv), [`terminal`](super::terminal)). Only [`VerdictRecord::explanation`] is made safe here, because
 //! it is our sentence around their words.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use super::explanation::explain;
 use crate::{
-    engines::{Assessment, Detail, Finding, Question, RatioSource, Severity, Signal, Status, Tier},
+    engines::{
+        Assessment, Detail, Finding, Question, RatioSource, Severity, Signal, Status, Tier,
+        grounding::{
+            Grounding, SourceKind,
+            claims::ClaimType,
+            trust::{ClaimVerdict, Reason},
+        },
+    },
     verdict::{
         Decision, Verdict,
         verifiers::{Verifiers, Vote},
@@ -21,6 +28,9 @@ use crate::{
 
 /// No record lists more findings than this; the rest is counted in [`VerdictRecord::findings_total`].
 pub const FINDINGS_PER_RECORD_MAX: usize = 100;
+
+/// The rule of a finding of which only the span itself is shown, without what stands around it.
+pub const QUOTE_RULE: &str = "grounding/quote";
 
 /// No name in a report (id, model, tool, session, label) is longer than this many characters; the rest is cut off.
 pub const NAME_CHARS_MAX: usize = 256;
@@ -75,6 +85,8 @@ pub struct VerdictRecord {
     pub engines: Ordered<EngineEntry>,
     /// The verifiers of seed 003 and their weighted confidence; null when none of them ran. The verdict does not rest on it.
     pub verifiers: Option<VerifiersEntry>,
+    /// The claims of the answer against its sources; null when there was nothing to compare.
+    pub grounding: Option<GroundingEntry>,
     /// The runtime engines in one number; null when none applies.
     pub health: Option<HealthEntry>,
     /// How far the audit of this record went.
@@ -366,6 +378,111 @@ impl VerifiersEntry {
     }
 }
 
+/// The claims of an answer against its sources.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct GroundingEntry {
+    /// From where the sources come.
+    pub source: SourceKind,
+    /// Supported claims / all claims.
+    pub trust_score: f64,
+    /// Claims that the sources bear out.
+    pub supported: u32,
+    /// Claims of which the sources say otherwise.
+    pub contradicted: u32,
+    /// Claims of which the sources say nothing.
+    pub unsupported: u32,
+    /// Claims with nothing to compare, and those that say that the sources are silent.
+    pub not_assessed: u32,
+    /// How much of the question each context holds, by the weight of its content words.
+    pub relevance: Vec<f64>,
+    /// The first claims; the counts above are of all.
+    pub claims: Vec<ClaimEntry>,
+}
+
+/// One claim.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ClaimEntry {
+    /// `clm_1` for the first.
+    pub id: String,
+    /// What kind of statement it is.
+    #[serde(rename = "type")]
+    pub claim_type: ClaimType,
+    /// What is said of it.
+    pub verdict: ClaimVerdict,
+    /// Why.
+    pub reason: Reason,
+    /// P(the sources bear it out).
+    pub support: f64,
+    /// First byte in the response.
+    pub start: usize,
+    /// Byte after the last one.
+    pub end: usize,
+    /// What it says, cut and redacted.
+    pub text: String,
+    /// The part that the sources do not bear out, where it can be named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<QuoteEntry>,
+    /// The closest sentence of the sources.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<QuoteEntry>,
+}
+
+/// A place in a text and what stands there, cut and redacted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct QuoteEntry {
+    /// JSON Pointer into the normal form of the record.
+    pub field: String,
+    /// First byte in that field.
+    pub start: usize,
+    /// Byte after the last one.
+    pub end: usize,
+    /// What stands there.
+    pub text: String,
+}
+
+impl GroundingEntry {
+    /// The entry of `grounding`; `quote` gives the text of a place, cut and redacted.
+    fn new(grounding: &Grounding, quote: impl Fn(&str, Range<usize>) -> String) -> GroundingEntry {
+        let place = |field: &str, span: &Range<usize>| QuoteEntry {
+            field: field.to_owned(),
+            start: span.start,
+            end: span.end,
+            text: quote(field, span.clone()),
+        };
+        let claims = grounding.claims.iter().enumerate().map(|(index, claim)| ClaimEntry {
+            id: format!("clm_{}", index + 1),
+            claim_type: claim.claim_type,
+            verdict: claim.verdict,
+            reason: claim.reason,
+            support: rounded(claim.support),
+            start: claim.span.start,
+            end: claim.span.end,
+            text: quote(RESPONSE, claim.span.clone()),
+            part: claim.part.as_ref().map(|part| place(RESPONSE, part)),
+            evidence: claim.evidence.as_ref().map(|(field, span)| place(field, span)),
+        });
+        let [supported, contradicted, unsupported, not_assessed] = grounding.counts;
+        GroundingEntry {
+            source: grounding.source,
+            trust_score: rounded(grounding.trust_score),
+            supported,
+            contradicted,
+            unsupported,
+            not_assessed,
+            relevance: grounding.relevance.iter().copied().map(rounded).collect(),
+            claims: claims.collect(),
+        }
+    }
+}
+
+/// The field that claims stand in.
+const RESPONSE: &str = "/response";
+
+/// A share in four digits.
+fn rounded(share: f64) -> f64 {
+    (finite(share) * 1e4).round() / 1e4
+}
+
 /// The runtime engines in one number.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct HealthEntry {
@@ -465,6 +582,10 @@ impl VerdictRecord {
         let (findings, findings_total) = (findings.collect(), judged.findings().count() as u64);
         let Judged { verdict, signals, assessments, verifiers, health, tier_reached, problems } = judged;
         let owned = |text: Option<&str>| text.map(bounded);
+        let quote = |field: &str, span: Range<usize>| {
+            excerpt(&Finding::new(QUOTE_RULE, Severity::Info, field.to_owned(), span))
+        };
+        let grounding = assessments.iter().find_map(|(_, said)| said.grounding.as_deref());
         VerdictRecord {
             schema: VerdictSchema::V1,
             line_type: RecordType::Record,
@@ -488,6 +609,7 @@ impl VerdictRecord {
             is_hallucinated: verdict.is_hallucinated(),
             engines: Ordered(assessments.iter().map(|(name, said)| (*name, EngineEntry::new(said))).collect()),
             verifiers: verifiers.map(VerifiersEntry::new),
+            grounding: grounding.map(|grounding| GroundingEntry::new(grounding, quote)),
             health: health.map(|(score, label)| HealthEntry { score: finite(score), label }),
             tier_reached,
             explanation: explain(verdict, signals),

@@ -7,7 +7,7 @@ use super::{
     verdict_record::{QuestionAnswer, SignalEntry, State, VerdictRecord},
 };
 use crate::{
-    engines::{Question, RatioSource},
+    engines::{Question, RatioSource, grounding::trust::ClaimVerdict},
     stats::log_odds,
     verdict::Decision,
 };
@@ -27,6 +27,7 @@ pub fn render(record: &VerdictRecord, styles: &Styles) -> String {
         waterfall(record, question, answer, styles, &mut text);
     }
     evidence(record, styles, &mut text);
+    grounding(record, styles, &mut text);
     engines(record, styles, &mut text);
     verifiers(record, styles, &mut text);
     for problem in &record.problems {
@@ -145,6 +146,49 @@ fn evidence(record: &VerdictRecord, styles: &Styles, text: &mut String) {
     let more = record.findings_total.saturating_sub(record.findings.len() as u64);
     if more > 0 {
         line(text, &format!("  and {more} more"));
+    }
+}
+
+/// The answer claim by claim, with what the sources do not bear out marked and the closest sentence beside it.
+fn grounding(record: &VerdictRecord, styles: &Styles, text: &mut String) {
+    let Some(found) = &record.grounding else { return };
+    let (heading, dim) = (styles.heading, styles.dim);
+    let claims = found.supported + found.contradicted + found.unsupported + found.not_assessed;
+    let source = found.source.as_str();
+    let summary =
+        format!("trust {:.2}  {} of {claims} claims supported by: {source}", found.trust_score, found.supported);
+    line(text, &format!("\n{heading}grounding{heading:#}  {summary}"));
+    for (index, relevance) in found.relevance.iter().enumerate() {
+        line(text, &format!("  {dim}/context/{index} holds {:.0}% of the question{dim:#}", relevance * 100.0));
+    }
+    for claim in &found.claims {
+        let (mark, style) = match claim.verdict {
+            ClaimVerdict::Supported => (" ", styles.good),
+            ClaimVerdict::Contradicted => ("\u{2717}", styles.bad),
+            ClaimVerdict::Unsupported => ("\u{2717}", styles.warning),
+            ClaimVerdict::NotAssessed => ("\u{b7}", styles.dim),
+        };
+        let verdict = claim.verdict.as_str();
+        let reason = claim.reason.clause();
+        line(
+            text,
+            &format!("{mark} {:<7} {style}{verdict:<12}{style:#} {dim}{:.2}  {reason}{dim:#}", claim.id, claim.support),
+        );
+        line(text, &format!("      {}", safe(&claim.text)));
+        if claim.verdict == ClaimVerdict::Supported {
+            continue;
+        }
+        if let Some(part) = &claim.part {
+            line(text, &format!("      {dim}not in the sources:{dim:#} {style}{}{style:#}", safe(&part.text)));
+        }
+        if let Some(evidence) = &claim.evidence {
+            let place = format!("{} bytes {}..{}", evidence.field, evidence.start, evidence.end);
+            line(text, &format!("      {dim}closest, {}:{dim:#} {}", safe(&place), safe(&evidence.text)));
+        }
+    }
+    let more = u64::from(claims).saturating_sub(found.claims.len() as u64);
+    if more > 0 {
+        line(text, &format!("  and {more} more claims"));
     }
 }
 

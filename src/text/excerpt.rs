@@ -33,16 +33,35 @@ pub fn excerpt(text: &str, span: Range<usize>, sensitive: &[Range<usize>]) -> St
     cut(text, span, |region| region.hidden(sensitive))
 }
 
+/// What stands at `text[span]` and nothing around it, cut and redacted like [`excerpt`].
+pub fn quote(text: &str, span: Range<usize>, sensitive: &[Range<usize>]) -> String {
+    cut_within(text, span, 0, |region| region.hidden(sensitive))
+}
+
+/// What stands at `text[span]` for a person who asked for it: cut and escaped, and not redacted.
+pub fn unredacted_quote(text: &str, span: Range<usize>) -> String {
+    cut_within(text, span, 0, |_| Vec::new())
+}
+
 /// The evidence with its context as it stands, for a person who asked for it: cut and escaped, and not redacted.
 pub fn unredacted(text: &str, span: Range<usize>) -> String {
     cut(text, span, |_| Vec::new())
 }
 
 fn cut(text: &str, span: Range<usize>, hidden: impl FnOnce(&Region) -> Vec<Range<usize>>) -> String {
+    cut_within(text, span, CONTEXT_CHARS, hidden)
+}
+
+fn cut_within(
+    text: &str,
+    span: Range<usize>,
+    context_chars: usize,
+    hidden: impl FnOnce(&Region) -> Vec<Range<usize>>,
+) -> String {
     let start = floor_char(text, span.start);
     let end = floor_char(text, span.end).max(start);
-    let shown_start = back(text, start, CONTEXT_CHARS);
-    let shown_end = forward(text, forward(text, start, EXCERPT_CHARS_MAX).min(end), CONTEXT_CHARS);
+    let shown_start = back(text, start, context_chars);
+    let shown_end = forward(text, forward(text, start, EXCERPT_CHARS_MAX).min(end), context_chars);
     let region = Region::of(text, back(text, shown_start, REACH_CHARS)..forward(text, shown_end, REACH_CHARS));
     let hidden = hidden(&region);
 

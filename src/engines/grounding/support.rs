@@ -1,0 +1,467 @@
+//! What of a sentence the sources do not bear out, as numbers with a fixed direction: more is worse.
+//!
+//! **Formula**, for the content stems C of a sentence, the stems V of the sources and Q of the question, U = C without V
+//! and Q:
+//!
+//! | measure | what it is |
+//! |---|---|
+//! | `unsupported_stems` | stems of U that share their first five letters with no stem of the sources |
+//! | `unsupported_mass` | their idf, and [`SOFT_SHARE`] of that of the rest of U |
+//! | `unsupported_share` | that mass against the idf of C |
+//! | `unsupported_run` | idf of the longest run of content words in U |
+//! | `best_sentence` | 1 - share of the idf of C in the best sentence of the sources |
+//! | `best_window` | the same for a sentence with its neighbours |
+//! | `new_bigrams` | neighbouring content stems that no source has side by side, or one apart |
+//! | `new_bigrams_share` | their share |
+//! | `unsupported_numbers` | numbers that neither sources nor question hold ([`super::numbers`]) |
+//! | `misplaced_numbers` | numbers that stand in the sources, but not near the best sentence |
+//! | `mismatched_numbers` | numbers whose neighbours in the sources are others: fewer than a third of the known content words within three tokens stand in a sentence with the number |
+//! | `unsupported_entities` | names, each by the share of its words that the sources do not hold |
+//! | `misplaced_entities` | names that stand in the sources, but not near the best sentence |
+//! | `flipped_fields` | yes/no fields said to be the opposite ([`super::fields`]) |
+//! | `asserted_nulls` | fields of unknown value said to hold |
+//! | `schedule_conflicts` | statements on hours that are not those of the sources |
+//! | `literal_bits` | bits per byte when copied from the sources ([`super::compression`]) |
+//! | `unsupported_tail` | share of U in the second half of C |
+//! | `commentary` | words that praise, advise, infer or sum up: what a writer adds, and a source seldom says |
+//! | `place` | how far into the answer the sentence stands, from 0 to 1: answers drift away from their sources |
+//!
+//! **Source**: the study behind this engine; the bigrams are the copy measures of Grusky et al. 2018 ("Newsroom").
+//!
+//! **Limits**: recombined words of the source are hardly seen, and neither are true statements that the source does not
+//! make. [`NUMBER_PAIRS_MAX`] and [`FOLDED_SEARCHES_MAX`] bound what one record costs.
+
+use std::{ops::Range, sync::LazyLock};
+
+use super::{
+    fields::{self, Conflicts},
+    idf::idf,
+    index::{Index, fold},
+    numbers::{Number, numbers},
+    table::Table,
+    tokens::{ACRONYM, CAPITAL, STOP, Token, stem_of},
+};
+
+/// How much a word counts that shares its first five letters with one of the sources.
+pub const SOFT_SHARE: f64 = 0.4;
+/// Below this share of known neighbours a number is mismatched.
+pub const NEIGHBOURS_SHARE_MIN: f64 = 0.34;
+/// Tokens on each side of a number that are its neighbours.
+pub const NEIGHBOURS: usize = 3;
+/// Numbers of a record whose neighbours are looked up.
+pub const NUMBER_PAIRS_MAX: usize = 256;
+/// Names of a record that are searched for letter by letter.
+pub const FOLDED_SEARCHES_MAX: usize = 64;
+/// Sources above this size are not searched letter by letter.
+pub const FOLDED_BYTES_MAX: usize = 1 << 20;
+/// Tokens of a sentence that are compared with fields and hours.
+pub const FIELD_TOKENS_MAX: usize = 512;
+/// A first word of a name that is more common than this begins a sentence rather than a name.
+const COMMON_IDF: f64 = 5.0;
+
+/// The measures of a sentence, in order.
+pub const MEASURES: [&str; 20] = [
+    "unsupported_stems",
+    "unsupported_mass",
+    "unsupported_share",
+    "unsupported_run",
+    "best_sentence",
+    "best_window",
+    "new_bigrams",
+    "new_bigrams_share",
+    "unsupported_numbers",
+    "misplaced_numbers",
+    "mismatched_numbers",
+    "unsupported_entities",
+    "misplaced_entities",
+    "flipped_fields",
+    "asserted_nulls",
+    "schedule_conflicts",
+    "literal_bits",
+    "unsupported_tail",
+    "commentary",
+    "place",
+];
+
+/// Places of the measures in [`MEASURES`].
+#[allow(missing_docs, reason = "named as in the table above")]
+pub mod measure {
+    pub const STEMS: usize = 0;
+    pub const MASS: usize = 1;
+    pub const SHARE: usize = 2;
+    pub const RUN: usize = 3;
+    pub const SENTENCE: usize = 4;
+    pub const WINDOW: usize = 5;
+    pub const BIGRAMS: usize = 6;
+    pub const BIGRAMS_SHARE: usize = 7;
+    pub const NUMBERS: usize = 8;
+    pub const NUMBERS_ELSEWHERE: usize = 9;
+    pub const NUMBER_PAIRS: usize = 10;
+    pub const ENTITIES: usize = 11;
+    pub const ENTITIES_ELSEWHERE: usize = 12;
+    pub const FLIPPED: usize = 13;
+    pub const NULLS: usize = 14;
+    pub const HOURS: usize = 15;
+    pub const LITERAL: usize = 16;
+    pub const TAIL: usize = 17;
+    pub const COMMENTARY: usize = 18;
+    pub const PLACE: usize = 19;
+}
+
+/// What was measured of a sentence.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Support {
+    /// By the order of [`MEASURES`].
+    pub measures: [f64; MEASURES.len()],
+    /// The sentence of the sources that holds most of it.
+    pub best: Option<u32>,
+    /// Content stems, numbers and names of it: nothing can be said of a sentence that has none.
+    pub checked: usize,
+    /// The words that stand in no source, from first to last.
+    pub unsupported: Option<Range<usize>>,
+    /// The first number that stands in no source.
+    pub number: Option<Range<usize>>,
+    /// The first name that stands in no source.
+    pub entity: Option<Range<usize>>,
+}
+
+/// Room that is used again for every sentence.
+#[derive(Default)]
+pub struct Scratch {
+    stems: Vec<u32>,
+    scores: Vec<(f32, f32)>,
+    touched: Vec<u32>,
+    numbers: Vec<Number>,
+    pairs_left: usize,
+    searches_left: usize,
+}
+
+impl Scratch {
+    /// To be called for every record.
+    pub fn begin(&mut self, sentences: usize) {
+        self.scores.clear();
+        self.scores.resize(sentences, (0.0, 0.0));
+        self.pairs_left = NUMBER_PAIRS_MAX;
+        self.searches_left = FOLDED_SEARCHES_MAX;
+    }
+}
+
+/// Measures the sentence `text[span]`, whose tokens are `tokens`.
+pub fn of_sentence(
+    index: &mut Index,
+    text: &str,
+    span: Range<usize>,
+    tokens: &[Token],
+    scratch: &mut Scratch,
+) -> Support {
+    let mut support = Support::default();
+    words(index, tokens, scratch, &mut support);
+    windows(index, scratch, &mut support);
+    let mut found = std::mem::take(&mut scratch.numbers);
+    found.clear();
+    numbers(text, tokens, true, |number| found.push(number));
+    support.checked += found.len();
+    for number in &found {
+        check_number(index, tokens, number, scratch, &mut support);
+    }
+    if !index.facts.is_empty() {
+        let tokens = &tokens[..tokens.len().min(FIELD_TOKENS_MAX)];
+        let Conflicts { flipped, null_asserted, hours, at } = fields::conflicts(&index.facts, text, tokens, &found);
+        support.measures[measure::FLIPPED] = f64::from(flipped);
+        support.measures[measure::NULLS] = f64::from(null_asserted);
+        support.measures[measure::HOURS] = f64::from(hours);
+        support.best = at.and_then(|at| index.sentence_at(at)).or(support.best);
+    }
+    scratch.numbers = found;
+    entities(index, text, span, tokens, scratch, &mut support);
+    support
+}
+
+fn words(index: &Index, tokens: &[Token], scratch: &mut Scratch, support: &mut Support) {
+    let (mut run, mut longest) = (0.0, 0.0f64);
+    let (mut last, mut bigrams, mut new_bigrams) = (0, 0u32, 0u32);
+    let (mut hard, mut mass, mut total) = (0u32, 0.0, 0.0);
+    let content = tokens.iter().filter(|token| token.is_content()).count();
+    let (mut seen, mut tail) = (0, 0u32);
+    scratch.stems.clear();
+    for token in tokens.iter().filter(|token| token.flags & STOP == 0) {
+        if !token.is_content() {
+            longest = longest.max(run);
+            run = 0.0;
+            continue;
+        }
+        let weight = idf(token.stem);
+        let is_known = index.knows(token.stem);
+        seen += 1;
+        if last != 0 {
+            bigrams += 1;
+            new_bigrams += u32::from(!index.has_bigram(last, token.stem));
+        }
+        last = token.stem;
+        if is_known {
+            longest = longest.max(run);
+            run = 0.0;
+        } else {
+            run += weight;
+            tail += u32::from(seen * 2 > content);
+        }
+        // A sentence has few stems; a very long one counts those beyond as new.
+        const DISTINCT_MAX: usize = 256;
+        if scratch.stems.len() < DISTINCT_MAX && scratch.stems.contains(&token.stem) {
+            continue;
+        }
+        scratch.stems.push(token.stem);
+        total += weight;
+        if !is_known {
+            let is_soft = index.has_prefix(token);
+            hard += u32::from(!is_soft);
+            mass += weight * if is_soft { SOFT_SHARE } else { 1.0 };
+            let span = token.span();
+            let from = support.unsupported.as_ref().map_or(span.start, |before| before.start);
+            support.unsupported = Some(from..span.end);
+        }
+    }
+    let commentary = tokens.iter().filter(|token| COMMENTARY_STEMS.get(token.stem).is_some()).count();
+    let share = |part: f64, whole: f64| if whole == 0.0 { 0.0 } else { part / whole };
+    let measures = &mut support.measures;
+    measures[measure::COMMENTARY] = commentary as f64;
+    measures[measure::STEMS] = f64::from(hard);
+    measures[measure::MASS] = mass;
+    measures[measure::SHARE] = share(mass, total);
+    measures[measure::RUN] = longest.max(run);
+    measures[measure::BIGRAMS] = f64::from(new_bigrams);
+    measures[measure::BIGRAMS_SHARE] = share(f64::from(new_bigrams), f64::from(bigrams));
+    measures[measure::TAIL] = share(f64::from(tail), (content - content / 2) as f64);
+    support.checked = scratch.stems.len();
+}
+
+/// How much of the sentence the best sentence of the sources holds, and the best with its neighbours.
+fn windows(index: &Index, scratch: &mut Scratch, support: &mut Support) {
+    let total: f64 = scratch.stems.iter().map(|stem| idf(*stem)).sum();
+    let sentences = scratch.scores.len() as u32;
+    for stem in &scratch.stems {
+        let weight = idf(*stem) as f32;
+        // Windows up to this one have the stem already.
+        let mut done = 0;
+        for sentence in index.sentences_with(*stem) {
+            scratch.scores[sentence as usize].0 += weight;
+            for centre in done.max(sentence.saturating_sub(1))..(sentence + 2).min(sentences) {
+                let score = &mut scratch.scores[centre as usize];
+                if score.1 == 0.0 {
+                    scratch.touched.push(centre);
+                }
+                score.1 += weight;
+            }
+            done = (sentence + 2).min(sentences);
+        }
+    }
+    let (mut best, mut window) = (0.0f32, 0.0f32);
+    for sentence in scratch.touched.drain(..) {
+        let (own, around) = std::mem::take(&mut scratch.scores[sentence as usize]);
+        if own > best || own == best && own > 0.0 && support.best.is_some_and(|best| sentence < best) {
+            best = own;
+            support.best = Some(sentence);
+        }
+        window = window.max(around);
+    }
+    let missing = |held: f32| if total == 0.0 { 0.0 } else { (1.0 - f64::from(held) / total).clamp(0.0, 1.0) };
+    support.measures[measure::SENTENCE] = missing(best);
+    support.measures[measure::WINDOW] = missing(window);
+}
+
+fn check_number(index: &Index, tokens: &[Token], number: &Number, scratch: &mut Scratch, support: &mut Support) {
+    if !index.numbers.supports(number) {
+        support.measures[measure::NUMBERS] += 1.0;
+        support.number.get_or_insert(number.span.clone());
+        return;
+    }
+    let near = |sentence: u32| support.best.is_some_and(|best| sentence.abs_diff(best) <= 1);
+    let mut sentences = index.numbers.sentences(number).peekable();
+    if sentences.peek().is_none() {
+        return;
+    }
+    /// Sentences with the number that are looked at.
+    const SENTENCES_MAX: usize = 64;
+    let places: Vec<u32> = sentences.take(SENTENCES_MAX).collect();
+    // What the question says stands in no sentence.
+    let is_asked = places.contains(&u32::MAX);
+    if !is_asked && !places.iter().any(|sentence| near(*sentence)) {
+        support.measures[measure::NUMBERS_ELSEWHERE] += 1.0;
+    }
+    if is_asked || number.unit == super::numbers::Unit::Time || scratch.pairs_left == 0 {
+        return;
+    }
+    scratch.pairs_left -= 1;
+    let around = number.token.saturating_sub(NEIGHBOURS)..(number.token + NEIGHBOURS + 1).min(tokens.len());
+    let neighbours: Vec<u32> = tokens[around]
+        .iter()
+        .filter(|token| token.is_content() && token.value == 0 && index.has_stem(token.stem))
+        .map(|token| token.stem)
+        .collect();
+    if neighbours.is_empty() {
+        return;
+    }
+    let together = places.iter().map(|place| {
+        let stands = |stem: &&u32| index.sentences_with(**stem).any(|sentence| sentence == *place);
+        neighbours.iter().filter(stands).count()
+    });
+    let most = together.max().unwrap_or_default() as f64 / neighbours.len() as f64;
+    if most < NEIGHBOURS_SHARE_MIN {
+        support.measures[measure::NUMBER_PAIRS] += 1.0;
+    }
+}
+
+static DAYS: LazyLock<[u32; 7]> =
+    LazyLock::new(|| ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"].map(stem_of));
+
+/// Words with which a writer adds to the sources.
+const COMMENTARY: &str = "overall conclusion ultimately generally typically likely suggest suggesting indicate indicating \
+    recommend important essential should ensure consult popular variety atmosphere ambiance welcoming cozy unique vibrant \
+    convenient perfect excellent known making ideal enjoy";
+
+static COMMENTARY_STEMS: LazyLock<Table> = LazyLock::new(|| {
+    let mut table = Table::default();
+    COMMENTARY.split_whitespace().for_each(|word| {
+        table.get_or_insert(stem_of(word), 0);
+    });
+    table
+});
+
+/// Names: runs of capitalised words, joined by `of`, `the`, `and` and the like.
+fn entities(
+    index: &mut Index,
+    text: &str,
+    span: Range<usize>,
+    tokens: &[Token],
+    scratch: &mut Scratch,
+    support: &mut Support,
+) {
+    let is_name = |token: &Token| token.flags & CAPITAL != 0 && token.flags & STOP == 0 && !DAYS.contains(&token.stem);
+    let mut at = 0;
+    while at < tokens.len() {
+        if !is_name(&tokens[at]) {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        let mut end = at + 1;
+        let mut next = end;
+        // A word in lower case joins two names; more than two such words do not.
+        while next < tokens.len() && next <= end + 1 && joins(text, &tokens[next - 1], &tokens[next]) {
+            if is_name(&tokens[next]) {
+                end = next + 1;
+            } else if !is_link(text, &tokens[next]) {
+                break;
+            }
+            next += 1;
+        }
+        at = end;
+        let name = &tokens[start..end];
+        let begins = is_beginning(text, span.start, name[0].start as usize);
+        let mut words: &[Token] = name;
+        if begins {
+            if name.len() == 1 && name[0].flags & ACRONYM == 0 {
+                continue;
+            }
+            if name.len() > 1 && idf(name[0].stem) < COMMON_IDF {
+                words = &name[1..];
+            }
+        }
+        check_name(index, text, words, scratch, support);
+    }
+}
+
+fn check_name(index: &mut Index, text: &str, words: &[Token], scratch: &mut Scratch, support: &mut Support) {
+    let (mut held, mut count, mut is_near) = (0u32, 0u32, false);
+    let best = support.best;
+    for word in words.iter().filter(|word| word.flags & STOP == 0) {
+        count += 1;
+        let mut is_held = index.knows(word.stem);
+        if is_held {
+            is_near |= best.is_some_and(|best| index.sentences_with(word.stem).any(|s| s.abs_diff(best) <= 1));
+        } else if word.length > 3 && scratch.searches_left > 0 && index.flat.len() <= FOLDED_BYTES_MAX {
+            scratch.searches_left -= 1;
+            is_held = index.has_folded(&fold(&text[word.span()]));
+        }
+        held += u32::from(is_held);
+    }
+    if count == 0 {
+        return;
+    }
+    let missing = 1.0 - f64::from(held) / f64::from(count);
+    support.measures[measure::ENTITIES] += missing;
+    if missing > 0.5 {
+        let first = words[0].span().start;
+        support.entity.get_or_insert(first..words[words.len() - 1].span().end);
+    } else if !is_near && best.is_some() {
+        support.measures[measure::ENTITIES_ELSEWHERE] += 1.0;
+    }
+}
+
+/// Whether nothing but a blank, a hyphen, a point or an ampersand stands between two tokens.
+fn joins(text: &str, first: &Token, second: &Token) -> bool {
+    let between = &text.as_bytes()[first.span().end.min(second.start as usize)..second.start as usize];
+    between.len() <= 3 && between.iter().all(|byte| matches!(byte, b' ' | b'-' | b'.' | b'&' | b'\''))
+}
+
+fn is_link(text: &str, token: &Token) -> bool {
+    matches!(&text[token.span()], "of" | "the" | "de" | "la" | "van" | "von" | "and")
+}
+
+/// Whether a sentence, or a part of one that begins with a capital, begins at `at`.
+fn is_beginning(text: &str, start: usize, at: usize) -> bool {
+    let before = text[start..at]
+        .trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '*' | '(' | '\u{201c}'));
+    before.is_empty()
+        || before.ends_with([':', '.', '!', '?', '-', '\u{2022}', ')'])
+        || before.ends_with(|c: char| c.is_ascii_digit()) && before.len() <= 3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engines::grounding::tokens::tokens;
+
+    const SOURCE: &str = "The Eiffel Tower stands in Paris. It was finished in 1889 and is 330 metres tall. \
+        About 300 workers joined 18,038 pieces of iron.";
+
+    fn of(answer: &str) -> Support {
+        let mut index = Index::default();
+        index.read([SOURCE].into_iter(), "When was the tower built?");
+        let (mut list, mut scratch) = (Vec::new(), Scratch::default());
+        tokens(answer, 0..answer.len(), |token| list.push(token));
+        scratch.begin(index.sentences.len());
+        of_sentence(&mut index, answer, 0..answer.len(), &list, &mut scratch)
+    }
+
+    #[test]
+    fn what_the_source_says_is_supported() {
+        let support = of("The Eiffel Tower was finished in 1889.");
+        for measure in [measure::STEMS, measure::MASS, measure::NUMBERS, measure::ENTITIES, measure::RUN] {
+            assert_eq!(support.measures[measure], 0.0, "{}", MEASURES[measure]);
+        }
+        assert!(support.measures[measure::WINDOW] < 0.01, "{support:?}");
+    }
+
+    #[test]
+    fn inventions_are_named_with_their_place() {
+        let answer = "It was painted green by Gustave Moreau in 1887.";
+        let support = of(answer);
+        assert_eq!(&answer[support.number.clone().unwrap()], "1887");
+        assert_eq!(&answer[support.entity.clone().unwrap()], "Gustave Moreau");
+        assert_eq!(support.measures[measure::NUMBERS], 1.0);
+        assert_eq!(support.measures[measure::ENTITIES], 1.0);
+        assert_eq!(support.measures[measure::STEMS], 4.0);
+    }
+
+    #[test]
+    fn numbers_beside_other_words_are_mismatched() {
+        assert_eq!(of("The tower has 300 metres.").measures[measure::NUMBER_PAIRS], 1.0);
+        assert_eq!(of("The tower had 300 workers.").measures[measure::NUMBER_PAIRS], 0.0);
+    }
+
+    #[test]
+    fn the_question_is_no_invention() {
+        assert_eq!(of("It was built in 1889.").measures[measure::STEMS], 0.0);
+    }
+}
