@@ -135,7 +135,8 @@ fn show(question: Question, fitted: &fitting::Fitted, unlabelled: u64, path: &Pa
     )?;
     writeln!(out, "cross-validated over {} folds, added up by {}\n", about.folds, about.fusion)?;
     writeln!(out, "{FAINT}{:<28} {:>8} {:>8}{FAINT:#}", "", "before", "after")?;
-    let rows: [(&str, fn(&Scores) -> Option<f64>); 5] = [
+    type Score = fn(&Scores) -> Option<f64>;
+    let rows: [(&str, Score); 5] = [
         ("auroc", |scores| scores.auroc),
         ("average_precision", |scores| scores.average_precision),
         ("brier", |scores| scores.brier),

@@ -314,6 +314,6 @@ mod tests {
         // Bytes of é are two: 0..3 in bytes is "éa".
         let counts = span_counts("éabcd", &[0..3, 2..3], &[1..3, 4..9]);
         assert_eq!(counts, SpanCounts { found: 2, labelled: 3, both: 1 });
-        assert_eq!(span_counts("", &[0..3], &[0..1]), SpanCounts::default());
+        assert_eq!(span_counts("", &[0..3, 4..5], &[0..1, 2..3]), SpanCounts::default());
     }
 }

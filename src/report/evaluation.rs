@@ -462,11 +462,11 @@ mod tests {
 
     fn records() -> Vec<Evaluated> {
         let record = |index: usize| Evaluated {
-            is_positive: index % 4 == 0,
-            posterior: (index * 7 % 40) as f64 / 80.0 + if index % 4 == 0 { 0.4 } else { 0.0 },
-            is_assessed: index % 10 != 0,
-            is_flagged: index % 5 == 0,
-            by: Some(if index % 2 == 0 { "=even" } else { "odd" }.to_owned()),
+            is_positive: index.is_multiple_of(4),
+            posterior: (index * 7 % 40) as f64 / 80.0 + if index.is_multiple_of(4) { 0.4 } else { 0.0 },
+            is_assessed: !index.is_multiple_of(10),
+            is_flagged: index.is_multiple_of(5),
+            by: Some(if index.is_multiple_of(2) { "=even" } else { "odd" }.to_owned()),
             group: format!("g{}", index / 2),
             within: None,
             spans: (index == 0).then_some(SpanCounts { found: 4, labelled: 2, both: 1 }),

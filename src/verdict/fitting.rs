@@ -452,7 +452,7 @@ mod tests {
     /// that never changes. The numbers follow from the index alone.
     fn records(count: usize) -> Vec<Labelled> {
         let record = |index: usize| {
-            let is_positive = index % 3 == 0;
+            let is_positive = index.is_multiple_of(3);
             let spread = (index * 7 % 10) as f64;
             let measured = |id, value, log_odds| Measured { id, value, log_odds, is_proof: false };
             let telling = spread + if is_positive { 5.0 } else { 0.0 };
@@ -460,7 +460,7 @@ mod tests {
             Labelled {
                 is_positive,
                 group: format!("g{}", index / 2),
-                stream: if index % 2 == 0 { "a" } else { "b" }.to_owned(),
+                stream: if index.is_multiple_of(2) { "a" } else { "b" }.to_owned(),
                 prior: 0.15,
                 posterior: 0.15,
                 signals: vec![
