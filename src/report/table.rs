@@ -90,8 +90,10 @@ fn opening(report: &Report, page: &mut Page) {
     page.paragraph(&format!("{} (exit status {exit})", mark.on(word)));
     let blocked = report.verdicts.decisions.block;
     if report.gate.passed && blocked > 0 {
-        let records = counted(blocked, "blocked record lets", "blocked records let");
-        page.paragraph(&format!("  {records} it pass; `--fail-on block` would not"));
+        page.paragraph(&format!(
+            "  with {}; `--fail-on block` would fail",
+            counted(blocked, "blocked record", "blocked records")
+        ));
     }
     let reasons = report.gate.reasons.iter();
     page.grid(
