@@ -15,7 +15,12 @@ use toml::{Table, Value};
 const SECTIONS: &[(&str, &[(&str, &str)])] = &[
     (
         "From signals to a verdict",
-        &[("stats/log_odds.rs", ""), ("verdict/judge.rs", "questions"), ("verdict/gate.rs", "gate")],
+        &[
+            ("stats/log_odds.rs", ""),
+            ("verdict/judge.rs", "questions"),
+            ("verdict/verifiers.rs", "verifiers"),
+            ("verdict/gate.rs", "gate"),
+        ],
     ),
     (
         "Runtime engines",
@@ -53,6 +58,15 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
             ("engines/facts/arithmetic/prose.rs", ""),
             ("engines/facts/arithmetic/table.rs", ""),
             ("engines/facts/arithmetic/identity.rs", ""),
+            ("engines/facts/knowledge/mod.rs", "engines.knowledge"),
+            ("engines/facts/knowledge/load.rs", ""),
+            ("engines/facts/temporal.rs", "engines.temporal"),
+            ("engines/facts/schema/mod.rs", "engines.schema"),
+            ("engines/facts/schema/compile.rs", ""),
+            ("engines/facts/schema/calls.rs", ""),
+            ("engines/facts/identity.rs", "engines.identity"),
+            ("engines/facts/sentence.rs", ""),
+            ("engines/facts/date.rs", ""),
         ],
     ),
     (

@@ -15,13 +15,14 @@ mod equation;
 mod injection;
 mod pii;
 mod secret;
+mod tool_call;
 
 use data::Data;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let Some((folder, tasks)) = arguments.split_first() else {
-        println!("usage: cargo bench --bench accuracy -- DATA [injection|pii|secret|equation]...");
+        println!("usage: cargo bench --bench accuracy -- DATA [injection|pii|secret|equation|tool_call]...");
         return;
     };
     let data = Data::in_folder(folder);
@@ -37,5 +38,8 @@ fn main() {
     }
     if is_wanted("equation") {
         equation::measure(&data);
+    }
+    if is_wanted("tool_call") {
+        tool_call::measure(&data);
     }
 }
