@@ -16,14 +16,16 @@ mod grounding;
 mod injection;
 mod pii;
 mod secret;
+mod tool_call;
 
 use data::Data;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let Some((folder, tasks)) = arguments.split_first() else {
+        println!("usage: cargo bench --bench accuracy -- DATA [TASK]...");
         println!(
-            "usage: cargo bench --bench accuracy -- DATA [injection|pii|secret|equation|groundedness|groundedness-fit]..."
+            "TASK: injection, pii, secret, equation, tool_call, groundedness, groundedness-fit; all but the last when not given"
         );
         return;
     };
@@ -47,5 +49,8 @@ fn main() {
     }
     if is_wanted("equation") {
         equation::measure(&data);
+    }
+    if is_wanted("tool_call") {
+        tool_call::measure(&data);
     }
 }

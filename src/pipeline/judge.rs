@@ -139,7 +139,7 @@ impl<'a> Opinion<'a> {
 
     /// The object that reports show.
     pub fn record(&self) -> VerdictRecord {
-        let excerpt = |finding: &Finding| excerpt_of(&self.call, finding, self.names.shows_sensitive());
+        let excerpt = |finding: &Finding| excerpt_of(&self.call, finding, self.names);
         let mut record = VerdictRecord::new(self.identity(), self.judged(), excerpt);
         hide_names(&mut record, self.names);
         record
@@ -206,11 +206,19 @@ fn field_name(record: &Record<'_>, index: u32) -> String {
 }
 
 /// The evidence of a finding, cut and redacted; the only way for raw text into a report.
-fn excerpt_of(call: &Call<'_>, finding: &Finding, show_sensitive: bool) -> String {
+fn excerpt_of(call: &Call<'_>, finding: &Finding, names: Names<'_>) -> String {
+    /// Fields that the rules have not looked into.
+    const UNSCANNED: [&str; 3] = ["/tool_calls/", "/model", "/response_id"];
     let Some(text) = call.record.text_at(&finding.field) else { return String::new() };
     let (is_quote, span) = (finding.rule == QUOTE_RULE, finding.span.clone());
-    if show_sensitive {
+    if names.shows_sensitive() {
         return if is_quote { unredacted_quote(text, span) } else { unredacted(text, span) };
+    }
+    if UNSCANNED.iter().any(|field| finding.field.starts_with(field)) {
+        return match names.shown(text) {
+            Cow::Borrowed(_) => excerpt(text, finding.span.clone(), &[]),
+            Cow::Owned(shown) => excerpt(&shown, 0..shown.len(), &[]),
+        };
     }
     let in_field = call.sensitive.iter().filter(|(field, _)| *field == finding.field);
     let sensitive: Vec<Range<usize>> = in_field.map(|(_, span)| span.clone()).collect();

@@ -269,8 +269,8 @@ impl<'a, 's> Draft<'a, 's> {
         } else {
             // A log that names the model once, or twice in the request, does not say which one answered.
             let asked = asked.model;
-            record.declared_model = declared.filter(|_| model.is_some());
-            record.model = model.or(asked);
+            record.declared_model = declared.clone().filter(|_| model.is_some());
+            record.model = model.or(asked).or(declared);
         }
         record.response = answer.text;
         record.finish_reason = record.finish_reason.take().or(answer.finish_reason);
@@ -543,7 +543,7 @@ mod tests {
             Field::Rules => json(&record.rules),
             Field::ExpectedSchema => json(&record.expected_schema),
             // The model that answered takes the name; the other one is what was asked for.
-            Field::DeclaredModel => text(&record.declared_model),
+            Field::DeclaredModel => text(&record.declared_model).or(text(&record.model)),
             Field::ServedModel => text(&record.model),
             Field::Tools => json(&record.tools),
             Field::ToolCalls => record.tool_calls.first().map(|call| call.name.to_string()),
@@ -565,6 +565,7 @@ mod tests {
     /// A value for a field, and how [`shown`] shows it.
     fn example(about: &About, unit: Option<Unit>) -> (&'static str, &'static str) {
         match (about.holds, unit) {
+            _ if about.field == Field::ToolCalls => ("[{\"name\":\"text\"}]", "text"),
             (Holds::Kind, _) => ("\"llm\"", "llm"),
             (Holds::Timestamp, Some(_)) => ("1741569952000", "1741569952000"),
             (Holds::Timestamp, None) => ("\"2025-03-10T01:25:52Z\"", "1741569952000"),

@@ -373,7 +373,8 @@ mod tests {
     fn bare_responses_read_as_those_of_pairs() {
         for (pair, response) in PAIRS.lines().map(read).zip(RESPONSES.lines().map(read)) {
             assert!(response.prompt.is_absent());
-            let without_request = Record { prompt: Prompt::Absent, system: None, ..pair };
+            let without_request =
+                Record { prompt: Prompt::Absent, system: None, declared_model: None, tools: None, ..pair };
             assert_eq!(response, without_request);
         }
     }

@@ -368,8 +368,13 @@ impl Engine for Identity {
             return Some(Assessment::not_assessed("the log does not name the model"));
         };
         let declared = record.declared_model.as_deref();
-        let relation = declared.map(|declared| relation(self.resolved(declared), self.resolved(served)));
         let model = ModelName::of(self.resolved(served));
+        // Gateways copy the name of the request into the answer; only a version says that someone looked.
+        let is_echo = |declared: &str| {
+            declared.eq_ignore_ascii_case(served) && model.as_ref().is_none_or(|model| model.snapshot.is_none())
+        };
+        let told = declared.filter(|declared| !is_echo(declared));
+        let relation = told.map(|declared| relation(self.resolved(declared), self.resolved(served)));
         Some(match relation {
             Some(Relation::Same) => self.agree(),
             Some(relation @ (Relation::Other | Relation::OtherVersion)) => {
@@ -548,6 +553,7 @@ mod tests {
         for unit in [
             r#"{"response":"r"}"#,
             r#"{"model":"gpt-4o","response":"r"}"#,
+            r#"{"declared_model":"gpt-4o","model":"gpt-4o","response":"r"}"#,
             r#"{"model":"prod-9","served_model":"gpt-4o","response":"r"}"#,
             r#"{"model":"house","response":"r","finish_reason":"end_turn"}"#,
         ] {

@@ -13,7 +13,7 @@ const ABBREVIATIONS: [&str; 22] = [
     "u.s", "u.k", "jr", "sr", "ca",
 ];
 /// The sentence says that something is not so.
-const NEGATIONS: [&str; 17] = [
+const NEGATIONS: [&str; 19] = [
     " not ",
     "n't ",
     "n’t ",
@@ -31,6 +31,8 @@ const NEGATIONS: [&str; 17] = [
     " mistaken",
     " invalid",
     " no such ",
+    " is no ",
+    " are no ",
 ];
 /// The sentence supposes it, asks for it, or leaves it open.
 const SUPPOSITIONS: [&str; 21] = [
@@ -185,8 +187,8 @@ mod tests {
     #[test]
     fn sentences() {
         for (text, word, expected) in [
-            ("A b. C x d. E", "x", "C x d."),
-            ("Mr. X x lives in St. Y. No", "x", "Mr. X x lives in St. Y."),
+            ("One, two. Three x four. Five", "x", "Three x four."),
+            ("Mr. J. Doe, x, lives in St. Gallen. No", "x", "Mr. J. Doe, x, lives in St. Gallen."),
             ("one\ntwo x 1.5 kg\nthree", "x", "two x 1.5 kg"),
             ("x", "x", "x"),
             ("Ä. é x ü! Ö", "x", "é x ü!"),

@@ -256,18 +256,22 @@ fn triples(text: &str) -> Result<Vec<Statement>, BadLine> {
     Ok(triples.iter().filter(|(_, predicate, _)| is_fact(predicate)).map(statement).collect())
 }
 
-/// The end of an IRI's path, in words: `.../populationTotal` is `population total`.
+/// The end of an IRI's path, in words.
 fn words_of(iri: &str) -> String {
-    let end = iri.trim_end_matches(['/', '#']).rsplit(['/', '#', ':']).next().unwrap_or_default();
+    split_words(iri.trim_end_matches(['/', '#']).rsplit(['/', '#', ':']).next().unwrap_or_default())
+}
+
+/// `populationTotal`, `population_total` → `population total`.
+pub(super) fn split_words(name: &str) -> String {
     let mut words = String::new();
     let mut before = ' ';
-    for c in end.chars() {
+    for c in name.chars() {
         if c == '_' || c == '-' {
             words.push(' ');
+        } else if c.is_uppercase() && before.is_lowercase() {
+            words.push(' ');
+            words.extend(c.to_lowercase());
         } else {
-            if c.is_uppercase() && before.is_lowercase() {
-                words.push(' ');
-            }
             words.push(c);
         }
         before = c;

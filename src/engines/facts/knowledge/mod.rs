@@ -188,8 +188,7 @@ impl Base {
 
 /// `capitalOf`, `capital_of` → `capital of`.
 fn words_for(predicate: &str) -> String {
-    let words: Vec<&str> = predicate.split(['_', '-', ' ']).filter(|word| !word.is_empty()).collect();
-    let words = words.join(" ");
+    let words = load::split_words(predicate);
     let bare = ["has ", "is ", "was "].iter().find_map(|verb| words.strip_prefix(verb)).unwrap_or(&words);
     bare.to_owned()
 }
@@ -315,8 +314,8 @@ fn said(sentence: &str, taken: &[Range<usize>], object: &Object, rivals: Option<
                 return Said::Same;
             }
             match others.as_slice() {
-                // A bare number may count anything; a unit that the known one lacks says that it does.
-                [only] if !unit.is_empty() || only.unit.is_empty() || !is_unit(&only.unit) => {
+                // A bare number may count anything, unless it follows on the predicate.
+                [only] if !unit.is_empty() || is_direct(sentence, taken, only.span.start) => {
                     Said::Other(only.span.clone())
                 }
                 _ => Said::Nothing,
@@ -352,25 +351,46 @@ fn said(sentence: &str, taken: &[Range<usize>], object: &Object, rivals: Option<
     }
 }
 
-/// Words behind a number that say what it counts; others only go on with the sentence.
-fn is_unit(word: &str) -> bool {
-    !matches!(
-        word,
-        "in" | "and"
-            | "or"
-            | "at"
-            | "for"
-            | "as"
-            | "with"
-            | "per"
-            | "to"
-            | "on"
-            | "is"
-            | "by"
-            | "of"
-            | "from"
-            | "since"
-    )
+/// Words that may stand between a predicate and its number.
+const LINKS: [&str; 22] = [
+    "of",
+    "is",
+    "are",
+    "was",
+    "has",
+    "had",
+    "a",
+    "an",
+    "the",
+    "at",
+    "about",
+    "around",
+    "approximately",
+    "roughly",
+    "nearly",
+    "over",
+    "to",
+    "equals",
+    "s",
+    "in",
+    "for",
+    "exactly",
+];
+
+/// Whether nothing but [`LINKS`] and the subject stands between the predicate (the second of `taken`) and `at`.
+fn is_direct(sentence: &str, taken: &[Range<usize>], at: usize) -> bool {
+    let [subject, predicate] = taken else { return false };
+    let words = |range: Range<usize>| {
+        let words = sentence.get(range).unwrap_or_default().split(|c: char| !c.is_alphanumeric());
+        words.filter(|word| !word.is_empty()).all(|word| LINKS.contains(&word.to_ascii_lowercase().as_str()))
+    };
+    if at < predicate.end {
+        return false;
+    }
+    if subject.start >= predicate.end && subject.end <= at {
+        return words(predicate.end..subject.start) && words(subject.end..at);
+    }
+    words(predicate.end..at)
 }
 
 fn shares_a_word(stated: &str, names: &[String]) -> bool {
@@ -644,7 +664,7 @@ mod tests {
         let conflict = "knowledge/conflict";
         check("The capital of Australia is Wellington.", &[(conflict, "Wellington")]);
         check("The capital of Australia is Sydney.", &[(conflict, "Sydney")]);
-        check("Sure! Australia's seat of government is Old Town, by the way.", &[(conflict, "Old Town")]);
+        check("Sure! Australia's seat of government is Port Town, by the way.", &[(conflict, "Port Town")]);
         check("Everest is 8,848 m high.", &[(conflict, "8,848")]);
         check("France has a population of 65 million people.", &[(conflict, "65 million")]);
         check("Acme was founded on 5 March 1986.", &[(conflict, "5 March 1986")]);
@@ -693,6 +713,7 @@ mod tests {
             "```\nThe capital of Australia is Sydney.\n```",
             "The nz capital is Sydney.",
             "Population growth in France is 3 times that.",
+            "The population of France is discussed in chapter 7.",
             "",
         ] {
             check(text, &[]);
