@@ -114,9 +114,7 @@ pub fn behaviour_score(style: Option<f64>, pace: [Option<f64>; 2], sigmas: f64) 
     let is_beyond = |distance: f64| distance.abs() > sigmas;
     let style = style?;
     let known = pace.into_iter().flatten();
-    if known.clone().next().is_none() {
-        return None;
-    }
+    known.clone().next()?;
     let unusual = known.filter(|distance| is_beyond(*distance)).count();
     Some(if is_beyond(style) { 0.5 * unusual as f64 } else { 0.0 })
 }

@@ -98,7 +98,7 @@ impl Matcher {
         (with, alone)
     }
 
-    fn parse(&mut self, source: &[u8], answer: &[u8], pieces: &[Range<usize>], costs: &mut Vec<f64>) -> f64 {
+    fn parse(&mut self, source: &[u8], answer: &[u8], pieces: &[Range<usize>], costs: &mut [f64]) -> f64 {
         let mut piece = 0;
         let (mut at, mut total) = (0, 0.0);
         while at < answer.len() {

@@ -234,7 +234,7 @@ fn words(text: &str, tokens: &[Token], index: usize) -> (Number, usize) {
     let mut count = 1;
     let is_near = |a: &Token, b: &Token| b.start as usize <= a.span().end + 1;
     if let Some(next) = tokens.get(index + 1).filter(|next| is_near(&tokens[index], next)) {
-        let ones = of(next).filter(|ones| *ones < 10.0 && value >= 20.0 && value <= 90.0);
+        let ones = of(next).filter(|ones| *ones < 10.0 && (20.0..=90.0).contains(&value));
         if let Some(ones) = ones {
             value += ones;
             count = 2;

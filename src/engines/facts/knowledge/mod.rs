@@ -241,7 +241,7 @@ fn numbers(text: &str) -> Vec<Number> {
             _ => 1.0,
         };
         let is_negative =
-            captures.name("sign").is_some_and(|sign| sign.as_str() == "-") && !before.is_some_and(|c| c == '-');
+            captures.name("sign").is_some_and(|sign| sign.as_str() == "-") && before.is_none_or(|c| c != '-');
         let value: f64 = plain.parse().ok()?;
         let decimals = plain.split_once('.').map_or(0, |(_, decimals)| decimals.len().min(18));
         let unit = captures.name("unit").map_or("", |unit| unit.as_str().trim());
