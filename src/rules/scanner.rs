@@ -75,11 +75,11 @@ pub struct Scanner {
     /// By rule: whether it is looked for.
     is_wanted: Vec<bool>,
     /// Those that are looked for in every text.
-    in_output: Callers<(u32, bool)>,
+    in_output: KeywordCallers,
     /// Those that are looked for in texts that can attack: the same, and those of injection.
-    in_input: Callers<(u32, bool)>,
+    in_input: KeywordCallers,
     /// Those of rules that are looked for only beside others, by family.
-    beside: OnceLock<Vec<(Family, Callers<(u32, bool)>)>>,
+    beside: OnceLock<Vec<(Family, KeywordCallers)>>,
     numbers: NumberRules,
     /// The rules of [`Rule::alone`].
     alone: Vec<u32>,
@@ -101,6 +101,9 @@ struct NumberRules {
     /// For each count of digits, whether it calls such a rule.
     words_by_digits: Vec<bool>,
 }
+
+/// The keywords of rules: each calls rules, and says whether it must be a word by itself.
+type KeywordCallers = Callers<(u32, bool)>;
 
 /// Words, ready to be looked for, each with what it calls.
 struct Callers<T> {
@@ -207,7 +210,7 @@ impl Scanner {
         self.library.rules().iter().zip(0..).filter(|(_, index)| self.is_wanted[*index as usize])
     }
 
-    fn beside(&self) -> &[(Family, Callers<(u32, bool)>)] {
+    fn beside(&self) -> &[(Family, KeywordCallers)] {
         self.beside.get_or_init(|| {
             let of = |family| self.wanted().filter(move |(rule, _)| rule.beside && rule.family() == family);
             let with_some = Family::ALL.into_iter().filter(|family| of(*family).next().is_some());
@@ -216,7 +219,7 @@ impl Scanner {
     }
 
     /// Where which pattern is to run because of keywords; windows of one rule do not overlap and stand in order.
-    fn keyword_windows(&self, text: &str, keywords: &Callers<(u32, bool)>, windows: &mut Windows) {
+    fn keyword_windows(&self, text: &str, keywords: &KeywordCallers, windows: &mut Windows) {
         keywords.words.each(text.as_bytes(), |word, at| {
             for (rule, is_word) in &keywords.called[word] {
                 if !is_word || is_whole_word(text.as_bytes(), &at) {
@@ -281,7 +284,7 @@ impl Scanner {
 }
 
 /// The keywords of rules, which come with their index; each calls its rules, and says whether it must be a word by itself.
-fn keywords_of<'r>(rules: impl Iterator<Item = (&'r Rule, u32)>) -> Callers<(u32, bool)> {
+fn keywords_of<'r>(rules: impl Iterator<Item = (&'r Rule, u32)>) -> KeywordCallers {
     let keyword = |(rule, index): (&'r Rule, u32)| {
         let is_word = |keyword| rule.needs_context && rule.context.contains(keyword);
         rule.keywords.iter().map(move |keyword| (keyword.as_str(), (index, is_word(keyword))))
