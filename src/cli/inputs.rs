@@ -76,9 +76,6 @@ pub struct SettingsArgs {
     /// Fitted ratios, priors and thresholds: a file that `llmverify calibrate` wrote.
     #[arg(long, global = true, value_name = "FILE", help_heading = "Settings", value_hint = ValueHint::FilePath)]
     pub calibration: Option<String>,
-    /// Which verifiers run: all of them, or the four that only compute and need no index of time.
-    #[arg(long, global = true, value_name = "MODE", help_heading = "Settings")]
-    pub mode: Option<Mode>,
     /// Whose constants are the defaults.
     #[arg(long, global = true, value_name = "WHOSE", help_heading = "Settings")]
     pub compat: Option<Compat>,
@@ -133,9 +130,6 @@ impl SettingsArgs {
         }
         if let Some(file) = &self.calibration {
             layers.set("calibration.file", file.as_str());
-        }
-        if let Some(mode) = self.mode {
-            layers.set("verifiers.mode", name_of(mode));
         }
         if !self.rules.is_empty() {
             layers.set("rules.files", self.rules.clone());

@@ -81,13 +81,13 @@ impl Number {
 /// Hands the numbers among the tokens of `text` to `take`, in order. In an answer, the numbers of lists and of passages
 /// are no claims.
 pub fn numbers(text: &str, tokens: &[Token], is_answer: bool, mut take: impl FnMut(Number)) {
-    let mut last_word = usize::MAX;
+    let mut next_word = 0;
     for (index, token) in tokens.iter().enumerate() {
         let number = if token.flags & DIGIT != 0 {
             digits(text, tokens, index).filter(|_| !is_answer || !is_label(text, tokens, index))
-        } else if token.value > 0 && last_word.wrapping_add(1) != index {
+        } else if token.value > 0 && index >= next_word {
             let found = words(text, tokens, index);
-            last_word = index + found.1 - 1;
+            next_word = index + found.1;
             Some(found.0)
         } else {
             None

@@ -202,7 +202,7 @@ pub fn stem(word: &mut [u8; WORD_BYTES_MAX], length: usize) -> usize {
         b'n' if end >= 8 && ends(word, end, b"ation") => end -= 5,
         _ => {}
     }
-    if end > 4 && word[end - 1] == word[end - 2] && !matches!(word[end - 1], b'l' | b's' | b'z') {
+    if end > 3 && word[end - 1] == word[end - 2] && !matches!(word[end - 1], b'l' | b's' | b'z') {
         end -= 1;
     }
     if end > 4 && word[end - 1] == b'e' {
