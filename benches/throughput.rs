@@ -3,6 +3,7 @@
 //! ```text
 //! cargo bench                                    over fixtures/demo.jsonl, repeated
 //! cargo bench -- LLM.jsonl [TOOL.jsonl]          over logs of your own, repeated to the same size
+//! cargo bench -- --grounding LABELLED.jsonl      grounding alone, over records with `context` (a text) and `response`
 //! ```
 //!
 //! Each figure is the best of several runs that alternate between what is compared, so that a noisy machine disturbs
@@ -21,6 +22,7 @@ use serde::Deserialize;
 
 use llmverify::{
     config::Settings,
+    engines::grounding::examine,
     input::{Limits, Reader},
     pipeline::{Auditor, Filter},
 };
@@ -152,7 +154,43 @@ fn measure(title: &str, path: &Path) {
     println!("  per record, one thread   {:>8.2} µs", one.as_secs_f64() * 1e6 / records.max(1) as f64);
 }
 
+/// Grounding alone: every answer against its context, beside parsing the same records. Bytes are those of the texts.
+fn measure_grounding(path: &str) {
+    #[derive(Deserialize)]
+    struct Grounded {
+        #[serde(default)]
+        context: String,
+        response: String,
+    }
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let records: Vec<Grounded> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let bytes: usize = records.iter().map(|record| record.context.len() + record.response.len()).sum();
+    let rounds = CORPUS_BYTES.div_ceil(bytes.max(1));
+    let [mut parsing, mut grounding] = [Duration::MAX; 2];
+    for _ in 0..RUNS {
+        timed(&mut parsing, || (0..rounds).map(|_| std::hint::black_box(parse(text.as_bytes()))).sum::<usize>());
+        timed(&mut grounding, || {
+            for record in (0..rounds).flat_map(|_| &records) {
+                std::hint::black_box(examine(&record.response, &[], [&*record.context].into_iter(), "", ""));
+            }
+        });
+    }
+    let megabytes = (bytes * rounds) as f64 / 1e6;
+    println!(
+        "grounding of {} records, {} bytes of context and answer each",
+        records.len(),
+        bytes / records.len().max(1)
+    );
+    println!(
+        "  one thread               {:>8.0} MB/s   {:.2} times the time of parsing; {:.1} µs per record",
+        megabytes / grounding.as_secs_f64(),
+        grounding.as_secs_f64() / parsing.as_secs_f64(),
+        grounding.as_secs_f64() * 1e6 / (records.len() * rounds).max(1) as f64
+    );
+}
+
 fn main() {
+    let is_of_grounding = std::env::args().any(|argument| argument == "--grounding");
     let paths: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/demo.jsonl");
     let is_tool = |line: &str| line.contains("\"tool\":");
@@ -161,6 +199,7 @@ fn main() {
             measure("LLM calls of the demo", &corpus(demo, |line| !is_tool(line), "llm.jsonl"));
             measure("tool calls of the demo", &corpus(demo, is_tool, "tool.jsonl"));
         }
+        paths if is_of_grounding => paths.iter().for_each(|path| measure_grounding(path)),
         paths => {
             for (number, path) in paths.iter().enumerate() {
                 measure(path, &corpus(path, |_| true, &format!("corpus-{number}.jsonl")));

@@ -196,8 +196,8 @@ fn every_vector_file_is_tested() {
     for entry in std::fs::read_dir(directory).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let Some(engine) = name.strip_suffix(".jsonl") else { continue };
-        // Those of `pii_numbers` bind in `rules::check`, those of `encodings` in `text::decode`.
-        let is_tested = matches!(engine, "adaptive" | "encodings" | "pii_numbers")
+        // Those of `pii_numbers` bind in `rules::check`, of `encodings` in `text::decode`, of `claims` in `engines::grounding`.
+        let is_tested = matches!(engine, "adaptive" | "claims" | "encodings" | "pii_numbers")
             || ENGINES.iter().any(|(known, _)| *known == engine);
         assert!(is_tested, "no test reads {name}");
     }

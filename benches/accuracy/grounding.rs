@@ -183,7 +183,7 @@ fn ragtruth(data: &Data) -> Option<Vec<Row>> {
 fn row_of(item: &Value, task: String, group: String, stratum: usize) -> Row {
     let text = |name: &str| item[name].as_str().unwrap_or_default();
     let response = text("response");
-    let examined = examine(response, &[], [text("context")].into_iter(), text("prompt"));
+    let examined = examine(response, &[], [text("context")].into_iter(), text("prompt"), "");
     let bytes: Vec<usize> = response.char_indices().map(|(at, _)| at).chain([response.len()]).collect();
     let place =
         |value: &Value| bytes.get(value.as_u64().unwrap_or_default() as usize).copied().unwrap_or(response.len());

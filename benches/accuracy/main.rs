@@ -14,6 +14,7 @@ mod data;
 mod equation;
 mod grounding;
 mod injection;
+mod json;
 mod pii;
 mod secret;
 mod tool_call;
@@ -25,7 +26,7 @@ fn main() {
     let Some((folder, tasks)) = arguments.split_first() else {
         println!("usage: cargo bench --bench accuracy -- DATA [TASK]...");
         println!(
-            "TASK: injection, pii, secret, equation, tool_call, groundedness, groundedness-fit; all but the last when not given"
+            "TASK: injection, pii, secret, equation, json_repair, tool_call, groundedness, groundedness-fit; all but the last when not given"
         );
         return;
     };
@@ -49,6 +50,9 @@ fn main() {
     }
     if is_wanted("equation") {
         equation::measure(&data);
+    }
+    if is_wanted("json_repair") {
+        json::measure(&data);
     }
     if is_wanted("tool_call") {
         tool_call::measure(&data);

@@ -3,7 +3,7 @@
 //!
 //! The labels are those of the leaderboard's own checker, which compares with the arguments that were wanted. What a schema
 //! can see of that are calls of functions that do not exist, and arguments that are missing, not declared, or of another type;
-//! the other labels are about values and the number of calls.
+//! the other labels are about values, the number of calls, and the choice among the functions that exist.
 
 use std::collections::BTreeMap;
 
@@ -78,5 +78,24 @@ fn fault(item: &Value) -> String {
         return kind.to_owned();
     }
     let visible = VISIBLE.iter().find(|name| error.contains(**name));
-    visible.map_or_else(|| kind.to_owned(), |name| format!("{kind}:{name}"))
+    match visible {
+        // "Wrong" is also a function that is declared where another one was wanted.
+        Some(name) if *name == "wrong_func_name" && !calls_undeclared(item) => format!("{kind}:other_function"),
+        Some(name) => format!("{kind}:{name}"),
+        None => kind.to_owned(),
+    }
+}
+
+/// Whether the answer names none of the functions that the item declares; in names, models take underscores for points.
+fn calls_undeclared(item: &Value) -> bool {
+    let [context, response] = ["context", "response"].map(|field| item[field].as_str().unwrap_or_default());
+    !declared(context).iter().any(|name| response.contains(name.as_str()) || response.contains(&name.replace('.', "_")))
+}
+
+fn declared(context: &str) -> Vec<String> {
+    let tools: Value = serde_json::from_str(context).unwrap_or_default();
+    let names = |tool: &Value| tool["name"].as_str().map(str::to_owned);
+    tools
+        .as_array()
+        .map_or_else(|| names(&tools).into_iter().collect(), |tools| tools.iter().filter_map(names).collect())
 }

@@ -1,7 +1,7 @@
 //! A context that is JSON becomes text, and its yes/no fields and opening hours become facts to compare with.
 //!
-//! **Formula**: every leaf becomes a line "key in words: value."; true, false and null read yes, no and unknown; a string
-//! longer than [`LONG_STRING_BYTES`] stands as it is. A sentence mentions a yes/no field when it holds all words of its
+//! **Formula**: every leaf becomes a line "key in words: value.", and every object inside of another begins with its key; true,
+//! false and null read yes, no and unknown; a string longer than [`LONG_STRING_BYTES`] stands as it is. A sentence mentions a yes/no field when it holds all words of its
 //! key (without general ones such as `good` or `for`), or the words in one. It is *flipped* when the field is true and
 //! the mention is denied, or false and is not; a null is *asserted* when the mention is not denied. A denial reaches
 //! [`DENIAL_BEFORE`] words ahead and [`DENIAL_BEHIND`] back, and not beyond "but" and its like.
@@ -102,6 +102,8 @@ pub struct Facts {
     pub leaves: Vec<Leaf>,
     /// The hours, if there are any.
     pub schedule: Option<Schedule>,
+    /// Where objects begin and end in the flattened text, in order.
+    pub brackets: Vec<u32>,
 }
 
 impl Facts {
@@ -109,6 +111,7 @@ impl Facts {
     pub fn clear(&mut self) {
         self.leaves.clear();
         self.schedule = None;
+        self.brackets.clear();
     }
 
     /// Whether there is nothing to compare with.
@@ -126,13 +129,14 @@ pub fn flatten(raw: &str, passage: u32, flat: &mut String, segments: &mut Vec<Se
     if !is_json {
         return false;
     }
-    let before = (flat.len(), segments.len(), facts.leaves.len());
+    let before = (flat.len(), segments.len(), facts.leaves.len(), facts.brackets.len());
     let mut walker = Walker { raw, at: 0, passage, flat, segments, facts };
     let is_read = walker.value("", "", 0).is_some() && walker.rest_is_blank();
     if !is_read {
         flat.truncate(before.0);
         segments.truncate(before.1);
         facts.leaves.truncate(before.2);
+        facts.brackets.truncate(before.3);
     }
     is_read
 }
@@ -153,6 +157,18 @@ impl<'a> Walker<'a> {
         self.raw.as_bytes().get(self.at).copied()
     }
 
+    fn bracket(&mut self) {
+        self.facts.brackets.push(self.flat.len() as u32);
+    }
+
+    /// The key of an object that is inside of another, as a line: "passengers".
+    fn name(&mut self, key: &str, depth: usize) {
+        if depth > 0 && !key.is_empty() {
+            self.key(key, self.at);
+            self.end_line("");
+        }
+    }
+
     fn rest_is_blank(&mut self) -> bool {
         self.peek().is_none()
     }
@@ -163,6 +179,8 @@ impl<'a> Walker<'a> {
         }
         match self.peek()? {
             b'{' => {
+                self.bracket();
+                self.name(key, depth);
                 self.at += 1;
                 loop {
                     match self.peek()? {
@@ -176,6 +194,7 @@ impl<'a> Walker<'a> {
                     }
                 }
                 self.at += 1;
+                self.bracket();
             }
             b'[' => {
                 self.at += 1;
@@ -606,8 +625,12 @@ mod tests {
         let at = flat.find("Fork").unwrap();
         let (passage, raw) = raw_place(&segments, at..at + 4).unwrap();
         assert_eq!((passage, &PLACE[raw]), (0, "Fork"));
-        let (flat, ..) = facts_of("[{'a': True, 'b': None}]");
-        assert_eq!(flat, "a: yes.\nb: unknown.\n");
+        for (json, lines) in [
+            ("[{'a': True, 'b': None}]", "a: yes.\nb: unknown.\n"),
+            ("{\"savedPassengers\": [{\"name\": \"Ann\"}]}", "saved passengers: \nname: Ann.\n"),
+        ] {
+            assert_eq!(facts_of(json).0, lines);
+        }
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The sources of a record, read once: which stem stands in which sentence, which numbers, fields and hours there are.
 //!
 //! **Formula**: all passages become one text, JSON as lines ([`super::fields`]); each is cut into sentences; every
-//! content stem keeps the first [`POSTINGS_PER_STEM_MAX`] sentences in which it stands. Stems of the question are kept
-//! beside them: a word that the user brought up is no invention.
+//! content stem keeps the first [`POSTINGS_PER_STEM_MAX`] sentences in which it stands. Stems of the question, and
+//! months of dates in digits, are kept beside them: a word that the user brought up is no invention.
 //!
 //! **Limits**: linear in the text. The index is emptied and used again for the next record.
 
-use std::ops::Range;
+use std::{ops::Range, sync::LazyLock};
 
 use super::{
     claims,
@@ -14,7 +14,7 @@ use super::{
     idf::idf,
     numbers::{self, NumberIndex},
     table::Table,
-    tokens::{DIGIT, PAIR, STOP, Token, tokens},
+    tokens::{DIGIT, PAIR, STOP, Token, stem_of, tokens},
 };
 
 /// Sentences that a stem leads to; it is a common word beyond that.
@@ -33,6 +33,9 @@ pub struct Segment {
     pub raw: u32,
 }
 
+/// Groups from here on are objects.
+const OBJECTS_FROM: u32 = 1 << 31;
+
 /// A sentence of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sentence {
@@ -42,7 +45,31 @@ pub struct Sentence {
     pub end: u32,
     /// The passage.
     pub passage: u32,
+    /// What stands together: the fields of an object, or one sentence of prose.
+    pub group: u32,
 }
+
+/// Bytes of a date such as 2024-05-21.
+const ISO_DATE_BYTES: usize = 10;
+
+/// Stems of the months' names, long and short.
+static MONTHS: LazyLock<[[u32; 2]; 12]> = LazyLock::new(|| {
+    let names = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ];
+    names.map(|name| [stem_of(name), stem_of(&name[..3])])
+});
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -80,22 +107,27 @@ pub struct Index {
 }
 
 impl Index {
-    /// Reads the sources of a record and its question.
-    pub fn read<'p>(&mut self, passages: impl Iterator<Item = &'p str>, question: &str) {
+    /// Reads the sources of a record, its question, and the system prompt.
+    pub fn read<'p>(&mut self, passages: impl Iterator<Item = &'p str>, question: &str, system: &str) {
         self.clear();
         let mut count = 0;
         for (passage, raw) in passages.enumerate() {
             let passage = passage as u32;
             let start = self.flat.len();
-            if !fields::flatten(raw, passage, &mut self.flat, &mut self.segments, &mut self.facts) {
+            let is_json = fields::flatten(raw, passage, &mut self.flat, &mut self.segments, &mut self.facts);
+            if !is_json {
                 self.segments.push(Segment { flat: start as u32, passage, raw: 0 });
                 self.flat.push_str(raw);
             }
             self.flat.push('\n');
-            self.sentences_of(start..self.flat.len(), passage);
+            self.sentences_of(start..self.flat.len(), passage, is_json);
             count = passage + 1;
         }
         self.question_of(question, count);
+        // What the system prompt says is known, and is not asked.
+        let asked = self.question_stems.len();
+        self.question_of(system, count);
+        self.question_stems.truncate(asked);
         self.numbers.finish();
     }
 
@@ -115,12 +147,17 @@ impl Index {
         self.has_pairs = false;
     }
 
-    fn sentences_of(&mut self, range: Range<usize>, passage: u32) {
+    fn sentences_of(&mut self, range: Range<usize>, passage: u32, is_json: bool) {
         let first = self.sentences.len();
-        let (offset, sentences) = (range.start, &mut self.sentences);
+        let (offset, sentences, brackets) = (range.start, &mut self.sentences, &self.facts.brackets);
         claims::split(&self.flat[range], &[], |span| {
             let (start, end) = ((offset + span.start) as u32, (offset + span.end) as u32);
-            sentences.push(Sentence { start, end, passage });
+            let group = if is_json {
+                OBJECTS_FROM + brackets.partition_point(|bracket| *bracket <= start) as u32
+            } else {
+                sentences.len() as u32
+            };
+            sentences.push(Sentence { start, end, passage, group });
         });
         let mut list = std::mem::take(&mut self.tokens);
         for sentence in first..self.sentences.len() {
@@ -148,7 +185,26 @@ impl Index {
             }
         }
         if has_numbers {
+            self.months_of(tokens);
             numbers::numbers(&self.flat, tokens, false, |number| self.numbers.add(&number, sentence));
+        }
+    }
+
+    /// A date in digits names its month: 2024-05-21 is in May.
+    fn months_of(&mut self, tokens: &[Token]) {
+        let bytes = self.flat.as_bytes();
+        for window in tokens.windows(3) {
+            let [year, month, day] = window else { continue };
+            let is_date = (year.length, month.length, day.length) == (4, 2, 2)
+                && [year, month, day].iter().all(|token| token.flags & DIGIT != 0)
+                && day.span().end - year.span().start == ISO_DATE_BYTES;
+            let digit = |at: usize| usize::from(bytes[month.span().start + at].wrapping_sub(b'0'));
+            let Some(names) = is_date.then(|| MONTHS.get((digit(0) * 10 + digit(1)).wrapping_sub(1))).flatten() else {
+                continue;
+            };
+            for stem in names {
+                self.question.get_or_insert(*stem, NONE);
+            }
         }
     }
 
@@ -287,17 +343,36 @@ fn bigram(first: u32, second: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engines::grounding::tokens::stem_of;
+
+    #[test]
+    fn a_date_in_digits_names_its_month() {
+        let mut index = Index::default();
+        index.read(["booked for 2024-04-21, code 2024-13-01"].into_iter(), "", "");
+        for (word, expected) in [("april", true), ("Apr", true), ("march", false), ("December", false)] {
+            assert_eq!(index.knows(stem_of(word)), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn fields_of_an_object_stand_together() {
+        let mut index = Index::default();
+        index.read(["[{\"to\": \"Rome\", \"price\": 7}, {\"to\": \"Oslo\", \"price\": 9}]"].into_iter(), "", "");
+        let groups: Vec<u32> = index.sentences.iter().map(|sentence| sentence.group).collect();
+        assert_eq!(groups.len(), 4);
+        assert!(groups[0] == groups[1] && groups[1] != groups[2] && groups[2] == groups[3], "{groups:?}");
+    }
 
     #[test]
     fn stems_lead_to_sentences_and_sentences_to_passages() {
         let mut index = Index::default();
         let passages = ["The tower stands in Paris. It is tall.", "{\"height\": \"330 metres tall\"}"];
         for _ in 0..2 {
-            index.read(passages.into_iter(), "How tall is the Eiffel tower?");
+            index.read(passages.into_iter(), "How tall is the Eiffel tower?", "You are a guide.");
             let with = |word| index.sentences_with(stem_of(word)).collect::<Vec<_>>();
             assert_eq!((with("towers"), with("tall"), with("absent")), (vec![0], vec![1, 2], vec![]));
-            assert!(index.knows(stem_of("eiffel")) && !index.has_stem(stem_of("eiffel")));
+            assert!(
+                index.knows(stem_of("guide")) && index.knows(stem_of("eiffel")) && !index.has_stem(stem_of("eiffel"))
+            );
             let (passage, raw) = index.raw_place(2).unwrap();
             assert_eq!((passage, &passages[1][raw]), (1, "330 metres tall\""));
             let relevance = index.relevance(2).unwrap();

@@ -229,17 +229,19 @@ pub struct Examined {
     pub beyond: usize,
 }
 
-/// Measures the answer `text`, in which `code` is code, against `passages`.
+/// Measures the answer `text`, in which `code` is code, against `passages`; what the question and the system prompt say
+/// is no invention either.
 pub fn examine<'p>(
     text: &str,
     code: &[Range<usize>],
     passages: impl ExactSizeIterator<Item = &'p str>,
     question: &str,
+    system: &str,
 ) -> Examined {
     ROOM.with_borrow_mut(|room| {
         let Room { index, matcher, scratch, tokens, costs } = room;
         let count = passages.len().min(RELEVANCES_MAX);
-        index.read(passages, question);
+        index.read(passages, question, system);
         scratch.begin(index.sentences.len());
         let mut found = claims::claims(text, code);
         let beyond = found.len().saturating_sub(CLAIMS_MAX);
@@ -288,7 +290,8 @@ impl GroundingEngine {
             return Assessment::not_assessed("no sources");
         }
         let question = if source == SourceKind::Prompt { "" } else { view.prompt_text };
-        let examined = examine(text, &view.response.code, passages.iter().map(|(_, text)| *text), question);
+        let system = view.record.system.as_deref().unwrap_or_default();
+        let examined = examine(text, &view.response.code, passages.iter().map(|(_, text)| *text), question, system);
         let fields: Vec<&str> = passages.iter().map(|(field, _)| field.as_str()).collect();
         let grounding = judged(&examined, source, &fields);
         let total: u32 = grounding.counts.iter().sum();
@@ -316,7 +319,11 @@ impl GroundingEngine {
         }
         assessment.findings = findings(&grounding);
         if source == SourceKind::Context || self.settings.other_sources_vote {
-            assessment.signals = signals(&examined.measures, contradicted + unsupported > 0);
+            assessment.signals = signals(&examined.measures);
+            let speaks = assessment.signals.iter().filter_map(|signal| signal.fitted_log_odds).sum::<f64>() > 0.0;
+            if speaks && assessment.findings.is_empty() {
+                assessment.findings.extend(weakest(&grounding));
+            }
             assessment.signals.extend(hallucination(&grounding));
         }
         assessment.grounding = Some(Box::new(grounding));
@@ -375,6 +382,15 @@ fn findings(grounding: &Grounding) -> Vec<Finding> {
     held.collect()
 }
 
+/// What is shown where the answer as a whole speaks against itself and each claim passes by a little.
+fn weakest(grounding: &Grounding) -> Option<Finding> {
+    let supported = grounding.claims.iter().filter(|claim| claim.verdict == ClaimVerdict::Supported);
+    let claim = supported.min_by(|a, b| a.support.total_cmp(&b.support))?;
+    let mut finding = Finding::new("grounding/weakest", Severity::Low, "/response", claim.span.clone());
+    finding.detail = Cow::Borrowed("the claim that is borne out least");
+    Some(finding)
+}
+
 /// The seed's "hallucination": a claim of which the source has another number, or that says that it rests on other
 /// knowledge. Flipped fields and hours are among the fitted measures. Not in the list when there is no such claim.
 fn hallucination(grounding: &Grounding) -> Option<Signal> {
@@ -385,14 +401,14 @@ fn hallucination(grounding: &Grounding) -> Option<Signal> {
     Some(signal.fire(1.0, claim.reason.clause()))
 }
 
-/// The evidence of an answer. It speaks for a fabrication only where there is a claim to show for it.
-fn signals(measures: &[f64; RESPONSE_MEASURES.len()], has_claim: bool) -> Vec<Signal> {
+/// The evidence of an answer.
+fn signals(measures: &[f64; RESPONSE_MEASURES.len()]) -> Vec<Signal> {
     let adds = trust::contributions(measures, fitted());
     let mut signals = Vec::with_capacity(RESPONSE_MEASURES.len());
     for (index, id) in RESPONSE_MEASURES.into_iter().enumerate() {
         let ratio = (adds[index].exp(), RatioSource::Fitted);
         let mut signal = Signal::absent(id, Question::Fabricated, Tier::Zero, ratio);
-        if adds[index] > 0.0 && has_claim {
+        if adds[index] > 0.0 {
             signal = signal.fire(1.0, RESPONSE_CLAUSES[index]);
         }
         signal.measured = Some(measures[index]);

@@ -3,7 +3,7 @@
 //! **Formula**: thousands separators, currency and percent signs are left out; k, m, bn, thousand, million, billion and
 //! trillion multiply; number words up to ninety-nine are numbers; a time of the day becomes minutes (`5 pm`, `17:00`).
 //! A number of the answer is in the source when the source holds it, its hour or its time; when it is at least
-//! [`ROUNDED_FROM`] and the source has one within [`ROUNDED_SHARE`] that agrees in two digits; or when the source has
+//! [`ROUNDED_FROM`] and the source has one within [`ROUNDED_SHARE`] that becomes it when rounded to its digits; or when the source has
 //! it in another unit (Celsius and Fahrenheit, kilometres and miles, metres and feet, kilograms and pounds,
 //! centimetres and inches).
 //!
@@ -345,7 +345,7 @@ impl NumberIndex {
         if value >= ROUNDED_FROM {
             let from = self.values.partition_point(|other| *other < value * (1.0 - ROUNDED_SHARE));
             let near = self.values[from..].iter().take_while(|other| is_near(**other, ROUNDED_SHARE));
-            if near.take(CONVERTED_MAX).any(|other| two_digits(*other) == two_digits(value)) {
+            if near.take(CONVERTED_MAX).any(|other| rounds_to(*other, value)) {
                 return true;
             }
         }
@@ -357,9 +357,11 @@ impl NumberIndex {
     }
 }
 
-fn two_digits(value: f64) -> f64 {
-    let scale = 10f64.powf(value.abs().max(1e-9).log10().floor() - 1.0);
-    (value / scale).round() * scale
+/// Whether `other`, written with as many digits as `value` has, is `value`: 49.6 is about 50, and 1889 is not 1887.
+fn rounds_to(other: f64, value: f64) -> bool {
+    let written = format!("{value:e}");
+    let digits = written.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit).count();
+    format!("{other:.*e}", digits - 1) == written
 }
 
 #[cfg(test)]
@@ -410,6 +412,9 @@ mod tests {
         check("1.5 million people", "1,500,000 people", true);
         check("49.6 percent", "about 50%", true);
         check("49.6 percent", "about 60%", false);
+        check("1,889 visitors", "about 1,900 visitors", true);
+        check("finished in 1889", "finished in 1887", false);
+        check("about 1,900 visitors", "1,889 visitors", false);
         check("a height of 100 m", "328 feet", true);
         check("58 \u{b0}F", "about 14 \u{b0}C", true);
         check("58 \u{b0}F", "about 20 \u{b0}C", false);

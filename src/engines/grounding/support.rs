@@ -15,7 +15,7 @@
 //! | `new_bigrams_share` | their share |
 //! | `unsupported_numbers` | numbers that neither sources nor question hold ([`super::numbers`]) |
 //! | `misplaced_numbers` | numbers that stand in the sources, but not near the best sentence |
-//! | `mismatched_numbers` | numbers whose neighbours in the sources are others: fewer than a third of the known content words within three tokens stand in a sentence with the number |
+//! | `mismatched_numbers` | numbers whose neighbours in the sources are others: fewer than a third of the known content words within three tokens stand in a sentence, or an object, with the number |
 //! | `unsupported_entities` | names, each by the share of its words that the sources do not hold |
 //! | `misplaced_entities` | names that stand in the sources, but not near the best sentence |
 //! | `flipped_fields` | yes/no fields said to be the opposite ([`super::fields`]) |
@@ -301,8 +301,9 @@ fn check_number(index: &Index, tokens: &[Token], number: &Number, scratch: &mut 
     if neighbours.is_empty() {
         return;
     }
+    let group = |sentence: u32| index.sentences.get(sentence as usize).map(|sentence| sentence.group);
     let together = places.iter().map(|place| {
-        let stands = |stem: &&u32| index.sentences_with(**stem).any(|sentence| sentence == *place);
+        let stands = |stem: &&u32| index.sentences_with(**stem).any(|sentence| group(sentence) == group(*place));
         neighbours.iter().filter(stands).count()
     });
     let most = together.max().unwrap_or_default() as f64 / neighbours.len() as f64;
@@ -358,6 +359,9 @@ fn entities(
         at = end;
         let name = &tokens[start..end];
         let begins = is_beginning(text, span.start, name[0].start as usize);
+        if begins && is_label(text, name[name.len() - 1].span().end) || is_in_heading(text, name[0].start as usize) {
+            continue;
+        }
         let mut words: &[Token] = name;
         if begins {
             if name.len() == 1 && name[0].flags & ACRONYM == 0 {
@@ -408,6 +412,20 @@ fn is_link(text: &str, token: &Token) -> bool {
     matches!(&text[token.span()], "of" | "the" | "de" | "la" | "van" | "von" | "and")
 }
 
+/// Whether what ends at `at` is followed by a colon, as in "**Cabin Class:** Economy".
+fn is_label(text: &str, at: usize) -> bool {
+    text[at..].trim_start_matches(['*', '_', ' ']).starts_with(':')
+}
+
+/// Whether the line up to `at` begins as a heading of Markdown.
+fn is_in_heading(text: &str, at: usize) -> bool {
+    /// Bytes before a name in which the line begins.
+    const HEADING_BYTES: usize = 128;
+    let before = &text.as_bytes()[at.saturating_sub(HEADING_BYTES)..at];
+    let line = before.iter().rposition(|byte| *byte == b'\n').map_or(before, |newline| &before[newline + 1..]);
+    line.trim_ascii_start().starts_with(b"#")
+}
+
 /// Whether a sentence, or a part of one that begins with a capital, begins at `at`.
 fn is_beginning(text: &str, start: usize, at: usize) -> bool {
     let before = text[start..at]
@@ -427,7 +445,7 @@ mod tests {
 
     fn of(answer: &str) -> Support {
         let mut index = Index::default();
-        index.read([SOURCE].into_iter(), "When was the tower built?");
+        index.read([SOURCE].into_iter(), "When was the tower built?", "");
         let (mut list, mut scratch) = (Vec::new(), Scratch::default());
         tokens(answer, 0..answer.len(), |token| list.push(token));
         scratch.begin(index.sentences.len());
@@ -452,6 +470,14 @@ mod tests {
         assert_eq!(support.measures[measure::NUMBERS], 1.0);
         assert_eq!(support.measures[measure::ENTITIES], 1.0);
         assert_eq!(support.measures[measure::STEMS], 4.0);
+    }
+
+    #[test]
+    fn labels_and_headings_are_no_names() {
+        for answer in ["- **Building Height:** 330 metres", "### Main Facts (Paris)", "Opening Year: 1889"] {
+            assert_eq!(of(answer).measures[measure::ENTITIES], 0.0, "{answer}");
+        }
+        assert_eq!(of("- **Height:** Built by Gustave Moreau").measures[measure::ENTITIES], 1.0);
     }
 
     #[test]

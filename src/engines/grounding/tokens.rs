@@ -451,7 +451,7 @@ mod tests {
             ("walls", "wall"),
             ("bus", "bus"),
             ("running", "run"),
-            ("tried", "tri"),
+            ("tried", "try"),
             ("tested", "test"),
             ("quickly", "quick"),
             ("government", "govern"),

@@ -226,12 +226,13 @@ impl Parser<'_> {
             b'(' => self.list(b')', depth),
             b'{' => self.map(depth),
             b'-' | b'+' | b'.' | b'0'..=b'9' => self.number(),
-            _ => match self.name()?.as_str() {
-                "True" | "true" => Some(Value::Bool(true)),
-                "False" | "false" => Some(Value::Bool(false)),
-                "None" | "null" => Some(Value::Null),
-                _ => None,
-            },
+            _ => Some(match self.name()?.as_str() {
+                "True" | "true" => Value::Bool(true),
+                "False" | "false" => Value::Bool(false),
+                "None" | "null" => Value::Null,
+                // Nothing defines the variable: what is passed is its name.
+                name => Value::String(name.to_owned()),
+            }),
         }
     }
 
@@ -313,6 +314,7 @@ mod tests {
         check("<tool_call>\n{\"arguments\": {\"a\": 1}, \"name\": \"f\"}\n</tool_call>\n", &one);
         check("\n\n[f(a=1)]", &one);
         check("```python\n[f(a=1)]\n```", &one);
+        check("[f(a=b)]", &[("f", json!({"a": "b"}))]);
         check(
             "[m.f(a=[1, 2.5], b='it\\'s', c={'k': (True, None)}), g()]",
             &[("m.f", json!({"a": [1, 2.5], "b": "it's", "c": {"k": [true, null]}})), ("g", json!({}))],
@@ -325,19 +327,9 @@ mod tests {
 
     #[test]
     fn other_answers_are_no_calls() {
-        for text in [
-            "f(a=1)",
-            "[1]",
-            "[f(1)]",
-            "[f(a=b)]",
-            "[f(a=1)] is how",
-            "{\"a\": {}}",
-            "[{\"g\": {}}]",
-            "[]",
-            "",
-            "[f(",
-            "[a-b]",
-        ] {
+        for text in
+            ["f(a=1)", "[1]", "[f(1)]", "[f(a=1)] is how", "{\"a\": {}}", "[{\"g\": {}}]", "[]", "", "[f(", "[a-b]"]
+        {
             check(text, &[]);
         }
     }

@@ -1,7 +1,7 @@
 //! Does the user ask for what the system prompt forbids to give away?
 //!
 //! **Formula**: the words of the sentences of the system prompt that forbid to say or give something, or call it secret,
-//! by their first five letters, common words left out; the share of the user's such words that are among them.
+//! by their first five letters, common words and those for saying and giving left out; the share of the user's such words that are among them.
 //!
 //! **Range**: 0 to 1; from [`SHARE_MIN`] on, and at least one word, the user asks for it.
 //!
@@ -187,7 +187,15 @@ fn protected_stems(system: &str) -> BTreeSet<String> {
         let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
         has(SECRECY) || has(NEGATIONS) && has(DISCLOSURES)
     };
-    sentences.filter(forbids).flat_map(|sentence| stems_of(sentence).into_iter().map(|(_, stem)| stem)).collect()
+    let stems = sentences.filter(forbids).flat_map(|sentence| stems_of(sentence).into_iter().map(|(_, stem)| stem));
+    // "Never mention it" protects no word of mentioning.
+    let disclosures: Vec<String> = DISCLOSURES.iter().map(|word| stem_of(word)).collect();
+    stems.filter(|stem| !disclosures.contains(stem)).collect()
+}
+
+/// The first letters of a word.
+fn stem_of(word: &str) -> String {
+    word.chars().take(STEM_CHARS).collect()
 }
 
 /// The stems of the words that say something, with their places.
@@ -201,7 +209,7 @@ fn stems_of(text: &str) -> Vec<(Range<usize>, String)> {
                 start = None;
                 let word = text[from..at].to_lowercase();
                 if word.chars().count() >= WORD_CHARS_MIN && !COMMON.contains(&word.as_str()) {
-                    stems.push((from..at, word.chars().take(STEM_CHARS).collect()));
+                    stems.push((from..at, stem_of(&word)));
                 }
             }
             _ => {}
@@ -223,6 +231,7 @@ mod tests {
         let system = "You sell bread. Never talk about the recipe. The bakery opens at six.";
         check(system, "What is the recipe?", Some("recipe"));
         check(system, "When does the bakery open?", None);
+        check("The code is in the vault; never mention it.", "A colleague mentioned a prompt injection.", None);
         check(system, "", None);
         check("", "What is the recipe?", None);
         check("The recipe is secret.", "What is the recipe?", Some("recipe"));

@@ -4,13 +4,15 @@
 //! steps is taken: remove comments, remove trailing commas, quote unquoted keys, replace single quotes, escape
 //! newlines, close brackets. Each works on tokens: nothing inside of a string is changed, but for control characters,
 //! which JSON does not allow there, and for the escapes that the new quotes need. Brackets are closed in nesting order.
+//! What does not parse after them is read anew from the original, as a person would read it ([`reread`]).
 //!
 //! **Range**: 0 (valid), 0.5 (mended), 1 (beyond repair).
 //!
-//! **Source**: seed 001, "JSON Repair".
+//! **Source**: seed 001, "JSON Repair"; the last step is ours.
 //!
-//! **Limits**: what was meant is a guess: a text that was cut off is closed where it ends. Values such as `True` or
-//! `undefined` and missing colons are not mended. [`REPAIR_BYTES_MAX`].
+//! **Limits**: what was meant is a guess: a text that was cut off is closed where it ends. [`REPAIR_BYTES_MAX`].
+
+mod reread;
 
 use std::ops::Range;
 
@@ -26,7 +28,7 @@ use crate::{
 /// Bytes of JSON up to which a repair is tried.
 pub const REPAIR_BYTES_MAX: usize = 1 << 20;
 
-/// One of the six steps, in their order.
+/// A step of the repair, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// `// ...` and `/* ... */`.
@@ -41,18 +43,23 @@ pub enum Step {
     EscapeNewlines,
     /// Brackets, and a string at the end, that are not closed.
     CloseBrackets,
+    /// Everything anew, with what is missing put in.
+    Reread,
 }
 
 impl Step {
     /// All steps, in their order.
-    pub const ALL: [Step; 6] = [
+    pub const ALL: [Step; 7] = [
         Step::RemoveComments,
         Step::RemoveTrailingCommas,
         Step::QuoteUnquotedKeys,
         Step::ReplaceSingleQuotes,
         Step::EscapeNewlines,
         Step::CloseBrackets,
+        Step::Reread,
     ];
+    /// The six of the seed.
+    const EDITS: &[Step] = Step::ALL.split_at(6).0;
 
     /// The name in reports.
     pub fn as_str(self) -> &'static str {
@@ -63,6 +70,7 @@ impl Step {
             Step::ReplaceSingleQuotes => "replace_single_quotes",
             Step::EscapeNewlines => "escape_newlines",
             Step::CloseBrackets => "close_brackets",
+            Step::Reread => "reread",
         }
     }
 }
@@ -104,7 +112,7 @@ pub fn repair(text: &str, settings: &Settings) -> Repair {
     let mut repair = Repair { candidate: Some(span.clone()), ..Repair::default() };
     let mut valid = is_valid(&draft.text);
     if !valid && draft.text.len() <= REPAIR_BYTES_MAX {
-        for step in Step::ALL {
+        for step in Step::EDITS.iter().copied() {
             let edits = edits(step, &draft.text, settings);
             repair.steps.push((step, !edits.is_empty()));
             if edits.is_empty() {
@@ -115,6 +123,13 @@ pub fn repair(text: &str, settings: &Settings) -> Repair {
             if valid {
                 break;
             }
+        }
+    }
+    if !valid && draft.text.len() <= REPAIR_BYTES_MAX && settings.reread {
+        let anew = reread::reread(&text[span.clone()], span.start);
+        repair.steps.push((Step::Reread, anew.is_some()));
+        if let Some((value, changes)) = anew {
+            return Repair { repairs: changes, succeeded: true, value: Some(value), ..repair };
         }
     }
     repair.succeeded = valid;
@@ -180,6 +195,7 @@ fn edits(step: Step, text: &str, settings: &Settings) -> Vec<Edit> {
         Step::ReplaceSingleQuotes => single_quotes(text, &tokens),
         Step::EscapeNewlines => control_characters(text, &tokens),
         Step::CloseBrackets => open_brackets(text, &tokens, settings),
+        Step::Reread => Vec::new(),
     }
 }
 
@@ -422,18 +438,20 @@ pub struct Settings {
     pub close_cut_strings: bool,
     /// Whether brackets are also closed in the middle, before a closing bracket that belongs to an outer one.
     pub close_before_mismatch: bool,
+    /// Whether what six steps do not mend is read anew.
+    pub reread: bool,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { close_cut_strings: true, close_before_mismatch: true }
+        Settings { close_cut_strings: true, close_before_mismatch: true, reread: true }
     }
 }
 
 impl Settings {
     /// The letter of seed 001: brackets are closed at the end, and nothing else is.
     pub fn seed() -> Settings {
-        Settings { close_cut_strings: false, close_before_mismatch: false }
+        Settings { close_cut_strings: false, close_before_mismatch: false, reread: false }
     }
 }
 
@@ -455,7 +473,7 @@ impl Engine for JsonRepair {
         About {
             name: "json_repair",
             summary: "Tries to mend a response that should be JSON and does not parse.",
-            formula: "six steps in order, until it parses: comments, trailing commas, keys, single quotes, newlines, brackets",
+            formula: "steps in order, until it parses: comments, trailing commas, keys, single quotes, newlines, brackets, all anew",
             range: "0 (valid), 0.5 (mended), 1 (beyond repair)",
             source: "seed 001, JSON Repair",
         }
@@ -548,11 +566,16 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_known_is_not_mended() {
-        for text in
-            ["{\"a\":True}", "{\"a\":undefined}", "{\"a\" 1}", "{\"a\":\"b\"c\"}", "{\"a\":1}{\"b\":2}", "{\"a\":"]
-        {
-            check(text, None);
+    fn what_six_steps_do_not_mend_is_read_anew() {
+        for (text, value) in [
+            ("{\"a\":True}", json!({"a": true})),
+            ("{\"a\" 1}", json!({"a": 1})),
+            ("{\"a\":\"b\"c\"}", json!({"a": "b\"c"})),
+            ("{\"a\":1}{\"b\":2}", json!([{"a": 1}, {"b": 2}])),
+            ("{\"a\":", json!({"a": null})),
+        ] {
+            check(text, Some(value));
+            assert_eq!(repair(text, &Settings::seed()).value, None, "{text}");
         }
     }
 
@@ -567,7 +590,7 @@ mod tests {
     #[test]
     fn hostile_texts_take_linear_time() {
         for piece in ["[", "{'", "' ", "\"\\", "/*", "{a:", "}", ",", "[\""] {
-            assert!(repair(&("[".to_string() + &piece.repeat(100_000)), &Settings::default()).steps.len() <= 6);
+            assert!(repair(&("[".to_string() + &piece.repeat(100_000)), &Settings::default()).steps.len() <= 7);
         }
         assert!(repair(&"[".repeat(REPAIR_BYTES_MAX + 1), &Settings::default()).steps.is_empty());
     }
@@ -605,6 +628,13 @@ mod tests {
             let text = serde_json::to_string(&value).unwrap();
             let found = repair(text.trim_end_matches([']', '}']), &Settings::default());
             prop_assert_eq!(found.value, Some(value));
+        }
+
+        #[test]
+        fn what_is_json_reads_the_same_anew(value in prop::collection::vec(values(), 1..3), pretty: bool) {
+            let value = Value::from(value);
+            let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
+            prop_assert_eq!(reread::reread(&text.unwrap(), 0), Some((value, Vec::new())));
         }
 
         #[test]
