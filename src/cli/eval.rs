@@ -112,6 +112,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             study.unlabelled
         );
     }
+    let positives = study.evaluated.iter().filter(|record| record.is_positive).count();
+    if positives == 0 || positives == study.evaluated.len() {
+        let label = u8::from(positives > 0);
+        bail!("not evaluated: all {} labels are {label}: most figures compare two classes", study.evaluated.len());
+    }
     let options = Options {
         question: args.labelled.question.into(),
         threshold: args.threshold,

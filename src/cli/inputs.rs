@@ -44,6 +44,9 @@ pub struct Inputs {
     /// Only these engines, by the names that `llmverify engines` lists.
     #[arg(long, value_name = "ENGINE,...", value_delimiter = ',', help_heading = "Input")]
     pub only: Vec<String>,
+    /// Which verifiers run: all of them, or the four that only compute and need no index of time.
+    #[arg(long, value_name = "MODE", help_heading = "Input")]
+    pub mode: Option<Mode>,
     /// What groups records into streams with a history of their own.
     #[arg(long, value_name = "FIELD", help_heading = "Input")]
     pub group_by: Option<GroupBy>,
@@ -155,6 +158,9 @@ impl Inputs {
         }
         if !self.only.is_empty() {
             layers.set("only", self.only.clone());
+        }
+        if let Some(mode) = self.mode {
+            layers.set("verifiers.mode", name_of(mode));
         }
         if let Some(group_by) = self.group_by {
             layers.set("group_by", name_of(group_by));

@@ -9,6 +9,7 @@
 //!   the answer.
 //! - An *outside-knowledge phrase* says that the answer does not rest on them ("based on my knowledge"); it is, whatever
 //!   else the claim says.
+//! - A question, and a request to the reader ("please confirm", "let me know"), claims nothing.
 //! - Types: `structured` (code, JSON, a row of a table), `mathematical` (an equation, or an operator between numbers),
 //!   `citation` (a reference to a source), else `factual`.
 //!
@@ -63,6 +64,20 @@ const OUTSIDE_KNOWLEDGE: &[&str] = &[
     "in my understanding",
 ];
 
+/// How a sentence begins that asks the reader for something, and claims nothing.
+const REQUESTS: &[&str] = &[
+    "please",
+    "let me know",
+    "feel free",
+    "if you need",
+    "if you have",
+    "if you'd like",
+    "if you would like",
+    "if so, please",
+    "once you",
+    "kindly",
+];
+
 static PHRASES: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let curly = META_STATEMENTS.iter().map(|phrase| phrase.replace('\'', "\u{2019}"));
     let patterns = META_STATEMENTS.iter().map(|phrase| (*phrase).to_owned()).chain(curly);
@@ -105,7 +120,7 @@ pub struct Claim {
     pub is_claim: bool,
     /// What it states.
     pub claim_type: ClaimType,
-    /// Whether it ends with a question mark.
+    /// Whether it asks the reader something, or for something.
     pub is_question: bool,
     /// Whether it says that the documents are silent.
     pub is_meta: bool,
@@ -122,10 +137,21 @@ pub fn claims(text: &str, code: &[Range<usize>]) -> Vec<Claim> {
         let is_claim = said.len() >= CLAIM_CHARS_MIN && said.chars().count() >= CLAIM_CHARS_MIN;
         let is_code = code.iter().any(|code| code.start <= span.start && span.end <= code.end);
         let claim_type = if is_code { ClaimType::Structured } else { claim_type(said) };
-        let is_question = said.trim_end_matches(['"', '\'', ')', '*', '\u{201d}']).ends_with(['?', '\u{ff1f}']);
+        let is_question = asks(said);
         claims.push(Claim { span, is_claim, claim_type, is_question, is_meta, has_outside_phrase });
     });
     claims
+}
+
+/// Whether a sentence ends with a question mark or begins as a request does.
+fn asks(said: &str) -> bool {
+    let is_question = said.trim_end_matches(['"', '\'', ')', '*', '\u{201d}']).ends_with(['?', '\u{ff1f}']);
+    let head = said.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let begins_with = |request: &str| {
+        let (Some(begin), Some(rest)) = (head.get(..request.len()), head.get(request.len()..)) else { return false };
+        begin.eq_ignore_ascii_case(request) && !rest.starts_with(char::is_alphanumeric)
+    };
+    is_question || REQUESTS.iter().any(|request| begins_with(request))
 }
 
 /// Whether a sentence says that the documents are silent.
@@ -353,6 +379,19 @@ mod tests {
         lines
             .map(|line| serde_json::from_str::<Value>(line).unwrap())
             .filter(|vector| vector["agrees_with_seed"] == true)
+    }
+
+    #[test]
+    fn questions_and_requests_ask() {
+        for (said, expected) in [
+            ("Which one would you like to change?", true),
+            ("- **Please** let me know the date.", true),
+            ("Let me know if that suits you.", true),
+            ("Pleased visitors come again.", false),
+            ("If the flight is late, the fare is refunded.", false),
+        ] {
+            assert_eq!(asks(said), expected, "{said}");
+        }
     }
 
     #[test]

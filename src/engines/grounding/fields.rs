@@ -36,6 +36,8 @@ pub const DENIAL_BEHIND: usize = 3;
 /// Words that "are not available" reaches back.
 const CLAUSE_DENIAL_BEHIND: usize = 12;
 
+/// Bytes between a key and its value: quotes, colon, blanks.
+const KEY_GAP_BYTES: usize = 6;
 /// From this level of brackets on, the yes/no fields of one object are choices of what its key names.
 const GROUP_DEPTH_MIN: usize = 3;
 /// A key of one word that is more common than this means the field only where its group is mentioned.
@@ -289,12 +291,19 @@ impl<'a> Walker<'a> {
         }
         self.segments.push(Segment { flat: self.flat.len() as u32, passage: self.passage, raw: start as u32 });
         self.flat.push_str(said);
+        // The point stands for the last byte of the value, whose length may be another one.
+        let raw = (start + literal.len() - 1) as u32;
+        self.segments.push(Segment { flat: self.flat.len() as u32, passage: self.passage, raw });
         self.end_line(".");
     }
 
-    /// The key in words, which stand for the place of the value.
+    /// The key in words. They stand for the place of the key where it is right before the value, else for that of the value.
     fn key(&mut self, key: &str, start: usize) {
-        self.segments.push(Segment { flat: self.flat.len() as u32, passage: self.passage, raw: start as u32 });
+        // Keys are slices of the raw text.
+        let place = (key.as_ptr() as usize).wrapping_sub(self.raw.as_ptr() as usize + 1);
+        let is_near = place < start && start - place - key.len() <= KEY_GAP_BYTES;
+        let raw = if is_near { place } else { start } as u32;
+        self.segments.push(Segment { flat: self.flat.len() as u32, passage: self.passage, raw });
         let before = self.flat.len();
         for word in camel_words(key) {
             if self.flat.len() > before {
@@ -625,6 +634,13 @@ mod tests {
         let at = flat.find("Fork").unwrap();
         let (passage, raw) = raw_place(&segments, at..at + 4).unwrap();
         assert_eq!((passage, &PLACE[raw]), (0, "Fork"));
+        for (line, place) in
+            [("outdoor seating: no.", "\"OutdoorSeating\": false"), ("wi fi: free.", "\"WiFi\": \"free\"")]
+        {
+            let at = flat.find(line).unwrap();
+            let (_, raw) = raw_place(&segments, at..at + line.len()).unwrap();
+            assert_eq!(&PLACE[raw], place);
+        }
         for (json, lines) in [
             ("[{'a': True, 'b': None}]", "a: yes.\nb: unknown.\n"),
             ("{\"savedPassengers\": [{\"name\": \"Ann\"}]}", "saved passengers: \nname: Ann.\n"),

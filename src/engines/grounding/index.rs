@@ -374,7 +374,7 @@ mod tests {
                 index.knows(stem_of("guide")) && index.knows(stem_of("eiffel")) && !index.has_stem(stem_of("eiffel"))
             );
             let (passage, raw) = index.raw_place(2).unwrap();
-            assert_eq!((passage, &passages[1][raw]), (1, "330 metres tall\""));
+            assert_eq!((passage, &passages[1][raw]), (1, "\"height\": \"330 metres tall\""));
             let relevance = index.relevance(2).unwrap();
             assert!(relevance[0] > relevance[1] && relevance[1] > 0.0 && relevance[0] < 1.0, "{relevance:?}");
         }

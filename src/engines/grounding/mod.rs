@@ -57,6 +57,9 @@ pub const HALLUCINATION: &str = "grounding_hallucination";
 /// Its ratio: a short answer that copies its source and changes one number is flagged. The seed flags such a claim
 /// whatever else is said; it is too rare in the labelled answers (9 of 1,626) to be fitted.
 pub const HALLUCINATION_RATIO: f64 = 30.0;
+/// The ratio where a yes/no field is said to be the opposite, beside the fitted measure of such fields, which an answer
+/// that is borne out otherwise outweighs.
+pub const FLIPPED_RATIO: f64 = 3.0;
 /// Sentences of an answer that are looked at.
 pub const CLAIMS_MAX: usize = 2_000;
 /// Claims that are kept for the report.
@@ -391,14 +394,18 @@ fn weakest(grounding: &Grounding) -> Option<Finding> {
     Some(finding)
 }
 
-/// The seed's "hallucination": a claim of which the source has another number, or that says that it rests on other
-/// knowledge. Flipped fields and hours are among the fitted measures. Not in the list when there is no such claim.
+/// The seed's "hallucination": a claim of which the source has another number, whose field says the opposite, or that
+/// says that it rests on other knowledge. Hours are among the fitted measures. Not in the list when there is no such claim.
 fn hallucination(grounding: &Grounding) -> Option<Signal> {
-    let is_such = |claim: &&JudgedClaim| matches!(claim.reason, Reason::NumberDiffers | Reason::OutsideKnowledge);
-    let claim = grounding.claims.iter().find(is_such)?;
-    let ratio = (HALLUCINATION_RATIO, RatioSource::Default);
+    let ratio_of = |claim: &JudgedClaim| match claim.reason {
+        Reason::NumberDiffers | Reason::OutsideKnowledge => HALLUCINATION_RATIO,
+        Reason::FieldSaysOtherwise => FLIPPED_RATIO,
+        _ => 0.0,
+    };
+    let claim = grounding.claims.iter().rev().max_by(|a, b| ratio_of(a).total_cmp(&ratio_of(b)))?;
+    let ratio = (ratio_of(claim), RatioSource::Default);
     let signal = Signal::absent(HALLUCINATION, Question::Fabricated, Tier::Zero, ratio);
-    Some(signal.fire(1.0, claim.reason.clause()))
+    (ratio.0 > 0.0).then(|| signal.fire(1.0, claim.reason.clause()))
 }
 
 /// The evidence of an answer.

@@ -314,7 +314,10 @@ fn word(text: &str, start: usize, end: usize, lexicon: &Lexicon, take: &mut impl
         return wide_word(text, start, end, lexicon, take);
     }
     let letters = at - start;
-    let mut length = letters.min(WORD_BYTES_MAX);
+    // "IDs" is "ID".
+    let is_plural = uppers >= 2 && uppers + 1 == letters && bytes[at - 1] == b's';
+    let mut length = (letters - usize::from(is_plural)).min(WORD_BYTES_MAX);
+    buffer[length..].fill(0);
     // An apostrophe inside: a possessive is left out, a contraction is part of the word.
     let quote = apostrophe(bytes, at, end);
     if quote > 0 {
@@ -332,7 +335,7 @@ fn word(text: &str, start: usize, end: usize, lexicon: &Lexicon, take: &mut impl
         }
     }
     let mut flags = if bytes[start].is_ascii_uppercase() { CAPITAL } else { 0 };
-    if uppers >= 2 && uppers == letters {
+    if uppers >= 2 && uppers + usize::from(is_plural) == letters {
         flags |= ACRONYM;
     }
     finish(&mut buffer, length, start, at, flags, lexicon, take);
@@ -472,6 +475,7 @@ mod tests {
         assert_eq!(words("don\u{2019}t caf\u{e9} \u{2014} x"), ["don\u{2019}t", "caf\u{e9}", "x"]);
         assert_eq!(words("\u{6e29}\u{5ea6}\u{306f}20"), ["\u{6e29}\u{5ea6}", "\u{5ea6}\u{306f}", "20"]);
         assert_eq!(stem_of("Mary's"), stem_of("mary\u{2019}s"));
+        assert_eq!(stem_of("IDs"), stem_of("id"));
         assert_eq!(stem_of("CAF\u{c9}"), stem_of("caf\u{e9}"));
     }
 
