@@ -208,6 +208,9 @@ pub fn measure(data: &Data) {
     transfer(data, threshold.unwrap_or(0.5));
 }
 
+/// An answer, the threshold for all tasks, that of each task, and its task.
+type Scored = (Item, f64, [f64; 3], usize);
+
 /// Score, label and what is compared with what, of one sentence.
 struct ScoredSentence {
     score: f64,
@@ -220,7 +223,7 @@ struct ScoredSentence {
 fn cross_validated(rows: &[Row]) -> f64 {
     let groups: Vec<&str> = rows.iter().map(|row| row.group.as_str()).collect();
     let folds = fit::folds(&groups, FOLDS);
-    let mut items: Vec<(Item, f64, [f64; 3], usize)> = Vec::new();
+    let mut items: Vec<Scored> = Vec::new();
     let mut sentences: Vec<ScoredSentence> = Vec::new();
     let mut firsts = [(0.0, 0.0); 4];
     let mut thresholds = Vec::new();
@@ -284,7 +287,7 @@ fn cross_validated(rows: &[Row]) -> f64 {
     println!("|---|---|---|---|---|");
     for (task, name) in ["QA", "Summary", "Data2txt", "all"].into_iter().enumerate() {
         let ranking = Ranking::new(of(task).map(|(item, ..)| *item).collect());
-        let f1 = |threshold: &dyn Fn(&(Item, f64, [f64; 3], usize)) -> f64| {
+        let f1 = |threshold: &dyn Fn(&Scored) -> f64| {
             f1(of(task).map(|entry| (entry.0.score >= threshold(entry), entry.0.is_positive, entry.0.weight)))
         };
         println!(

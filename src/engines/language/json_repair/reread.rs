@@ -279,9 +279,7 @@ impl<'a> Reader<'a> {
 
     fn bare_key(&mut self) -> String {
         let rest = self.rest();
-        let end = rest
-            .find(|c: char| matches!(c, ':' | ',' | '{' | '}' | '[' | ']' | '"' | '\n' | '='))
-            .unwrap_or(rest.len());
+        let end = rest.find([':', ',', '{', '}', '[', ']', '"', '\n', '=']).unwrap_or(rest.len());
         let key = rest[..end].trim_end();
         self.change(self.at, 0, "\"");
         self.change(self.at + key.len(), 0, "\"");
@@ -380,7 +378,7 @@ impl<'a> Reader<'a> {
             let (at, changes) = (self.at, self.changes.len());
             self.gap();
             let behind = self.rest().strip_prefix('+').map(str::trim_start);
-            if self.at == at && behind.is_none() || !behind.is_some_and(|behind| quote(behind).is_some()) {
+            if behind.is_none_or(|behind| quote(behind).is_none()) {
                 self.at = at;
                 self.changes.truncate(changes);
                 return text;
@@ -417,8 +415,7 @@ impl<'a> Reader<'a> {
                 self.cut_off(place, begin, &mut said);
                 return said;
             }
-            if rest.starts_with(close) {
-                let behind = &rest[close.len()..];
+            if let Some(behind) = rest.strip_prefix(close) {
                 if self.closes(place, behind) || doubled && behind.starts_with(close) {
                     if !is_usual {
                         self.change(self.at, close.len(), "\"");
@@ -651,7 +648,7 @@ fn is_key(text: &str) -> bool {
         from += at + close.len();
         let before = &text[..from - close.len()];
         let backslashes = before.len() - before.trim_end_matches('\\').len();
-        if backslashes % 2 == 0 {
+        if backslashes.is_multiple_of(2) {
             return text[from..].trim_start().starts_with(':');
         }
     }
