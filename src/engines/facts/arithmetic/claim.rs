@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use super::{
     Reason, Report, Settings,
+    doubt::{self, Said},
     expression::{self, Expression, Percent, Reading, Slack, Words, is_label},
     identity,
     lexer::{Kind, Relation, Token, tokens},
@@ -40,7 +41,7 @@ const HYPOTHETICAL: [&str; 9] =
     ["if", "suppose", "supposing", "assume", "assuming", "imagine", "whether", "unless", "pretend"];
 
 /// Words of a sentence that says what does not hold, or does not mean numbers.
-const TAKEN_BACK: [&str; 39] = [
+const TAKEN_BACK: [&str; 57] = [
     "incorrect",
     "incorrectly",
     "wrong",
@@ -67,6 +68,24 @@ const TAKEN_BACK: [&str; 39] = [
     "joke",
     "claims",
     "claimed",
+    "wrote",
+    "writes",
+    "believe",
+    "believes",
+    "believed",
+    "think",
+    "thinks",
+    "thought",
+    "said",
+    "says",
+    "wait",
+    "oops",
+    "recheck",
+    "puzzle",
+    "riddle",
+    "trick",
+    "clock",
+    "guessed",
     "binary",
     "hex",
     "hexadecimal",
@@ -546,10 +565,32 @@ impl Block<'_> {
             return better;
         }
         let whole = chain.first().map_or(last.tokens.start, |side| side.tokens.start)..right.tokens.end;
-        match self.taken_back(whole, last.expression.span.start..written.span.end) {
+        let reason = self.taken_back(whole, last.expression.span.start..written.span.end);
+        match reason.or_else(|| self.other_reading(last, right).filter(|_| !self.settings.strict)) {
             Some(reason) => Outcome::NotAssessed(reason),
             None => outcome,
         }
+    }
+
+    /// How else an equation may be meant that does not hold.
+    fn other_reading(&self, left: &Side, right: &Side) -> Option<Reason> {
+        let plain = Reading::default();
+        let bytes = |side: &Side| {
+            let tokens = &self.tokens[side.tokens.clone()];
+            Some(tokens.first()?.span.start..tokens.last()?.span.end)
+        };
+        let (from, to) = (bytes(left)?, bytes(right)?);
+        let line = self.text[..from.start].rfind('\n').map_or(0, |end| end + 1);
+        let said = Said {
+            before: &self.text[line..from.start],
+            left: &self.text[from],
+            right: &self.text[to.clone()],
+            behind: &self.text[to.end..],
+            exact: left.expression.exact(plain).ok()?.to_double(),
+            stated: right.expression.exact(plain).ok()?.to_double(),
+            operators: left.expression.operators,
+        };
+        doubt::other_reading(&said)
     }
 
     /// Why the equation at these tokens, and bytes, is not stated as a fact.
@@ -567,7 +608,9 @@ impl Block<'_> {
             }
             is_same_clause &= !(matches!(token.kind, Kind::Comma | Kind::Stop) || is(token, &["then", "so"]));
             quotes += usize::from(matches!(token.kind, Kind::Quote));
-            if is_same_clause && is(token, &HYPOTHETICAL) {
+            // "If 2 + 3 = 10, then 7 + 2 = 63": a puzzle, to its end.
+            let opens_with_number = self.tokens.get(place.start - distance).is_some_and(Token::begins_operand);
+            if (is_same_clause || opens_with_number) && is(token, &HYPOTHETICAL) {
                 return Some(Reason::Hypothetical);
             }
             let is_base = is(token, &["base"]) && self.is_base(place.start - 1 - distance);

@@ -416,8 +416,13 @@ impl Parser<'_> {
         if has_quotient {
             return Err(Reason::Ambiguous);
         }
+        // The dollar sign of LaTeX makes money of the number behind it.
+        let number = match &self.nodes[left] {
+            Node::Quantity(inner, _) => &self.nodes[*inner],
+            node => node,
+        };
         let is_mixed = matches!(self.kind(0), Some(Kind::Fraction))
-            && matches!(&self.nodes[left], Node::Number(literal) if literal.places == 0);
+            && matches!(number, Node::Number(literal) if literal.places == 0);
         let right = self.power()?;
         self.operators += 1;
         self.add(if is_mixed { Node::Adjacent(left, right) } else { Node::Product(left, right) })
@@ -977,14 +982,20 @@ impl Expression {
             Node::Product(a, b) => infix(*a, " * ", *b, 3),
             Node::Quotient(a, b) => infix(*a, " / ", *b, 3),
             Node::Modulo(a, b) => infix(*a, " mod ", *b, 3),
-            Node::Power(a, b) => infix(*a, "^", *b, 5),
+            // Powers bind to the right: what stands on the left is in brackets.
+            Node::Power(a, b) => {
+                self.show_at(*a, 6, out, chars_max);
+                out.push('^');
+                self.show_at(*b, 5, out, chars_max);
+            }
             Node::Adjacent(a, b) => infix(*a, " ", *b, 5),
             Node::Number(literal) => out.push_str(&literal.value.show()),
             Node::Pi => out.push('π'),
             Node::Variable(letter) => out.push(char::from(b'a' + letter)),
             Node::Negative(inner) => {
-                out.push('-');
+                out.push_str(if binds > 4 { "(-" } else { "-" });
                 self.show_at(*inner, 4, out, chars_max);
+                out.push_str(if binds > 4 { ")" } else { "" });
             }
             Node::Root(degree, inner) => {
                 out.push_str(if *degree == 2 { "sqrt(" } else { "root(" });

@@ -21,6 +21,7 @@
 //! matrices and program text are no claims either. The words are English.
 
 pub mod claim;
+pub mod doubt;
 pub mod expression;
 pub mod identity;
 pub mod lexer;

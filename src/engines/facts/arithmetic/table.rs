@@ -1,6 +1,6 @@
 //! Sums and products of Markdown tables against the totals that they state.
 //!
-//! **Columns**: the last row, when its first cell begins with "total" and no other row does, against the sum of the rows
+//! **Columns**: the last row, when its first cell says "total" or "sum" and no other row does, against the sum of the rows
 //! above. **Rows**: a last column whose header says "total", against the sum, or the product of the two, of the numbers
 //! before it, whichever holds in most of the rows ([`ROWS_AGREE_MIN`] at least): what holds there and not here is false.
 //!
@@ -138,7 +138,10 @@ fn cell(text: &str, range: &Range<usize>) -> Option<Cell> {
 
 fn is_total(text: &str, cell: &Range<usize>) -> bool {
     let label = plain(text, cell).to_ascii_lowercase();
-    label.starts_with("total") || label == "sum" || label == "grand total" || label == "overall total"
+    matches!(
+        label.as_str(),
+        "total" | "totals" | "sum" | "grand total" | "overall total" | "total cost" | "total price" | "total amount"
+    )
 }
 
 fn names_no_sum(text: &str, header: &Range<usize>) -> bool {
@@ -149,8 +152,12 @@ fn names_no_sum(text: &str, header: &Range<usize>) -> bool {
 
 fn check(text: &str, rows: &[Row], report: &mut Report) {
     let (header, body) = (&rows[0], &rows[2..]);
-    let has_total =
-        |row: &Row| row.first().is_some_and(|cell| plain(text, cell).to_ascii_lowercase().contains("total"));
+    let has_total = |row: &Row| {
+        row.first().is_some_and(|cell| {
+            plain(text, cell).to_ascii_lowercase().contains("total")
+                || plain(text, cell).to_ascii_lowercase().starts_with("of which")
+        })
+    };
     let Some((last, items)) = body.split_last() else { return };
     let is_summed = last.first().is_some_and(|cell| is_total(text, cell));
     if is_summed && items.len() >= 2 && !items.iter().any(has_total) {
