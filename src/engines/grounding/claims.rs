@@ -15,7 +15,7 @@
 //!
 //! **Source**: seed 004, "Stage 1: Claim Splitting" and "Hallucination Detection Logic".
 //!
-//! **Limits**: the phrases are English. "etc.", "a.m." and "p.m." end a sentence when a capital follows; other
+//! **Limits**: the phrases are English, those of meta statements also German, French and Spanish. "etc.", "a.m." and "p.m." end a sentence when a capital follows; other
 //! abbreviations never do.
 
 use std::{ops::Range, sync::LazyLock};
@@ -50,6 +50,20 @@ const META_STATEMENTS: &[&str] = &[
     "i couldn't find",
     "unable to answer",
     "not enough information",
+    "keine informationen",
+    "keine angaben",
+    "dokumente sagen nichts",
+    "geht nicht hervor",
+    "nicht erwähnt",
+    "aucune information",
+    "ne mentionne pas",
+    "ne mentionnent pas",
+    "ne contient pas",
+    "ne contiennent pas",
+    "no hay información",
+    "no se menciona",
+    "no contiene información",
+    "no contienen información",
 ];
 
 /// What says that the answer does not rest on the documents.
@@ -135,7 +149,8 @@ pub fn claims(text: &str, code: &[Range<usize>]) -> Vec<Claim> {
         let said = &text[span.clone()];
         let (is_meta, has_outside_phrase) = phrases(said);
         let is_claim = said.len() >= CLAIM_CHARS_MIN && said.chars().count() >= CLAIM_CHARS_MIN;
-        let is_code = code.iter().any(|code| code.start <= span.start && span.end <= code.end);
+        let around = code.get(code.partition_point(|code| code.end <= span.start));
+        let is_code = around.is_some_and(|code| code.start <= span.start && span.end <= code.end);
         let claim_type = if is_code { ClaimType::Structured } else { claim_type(said) };
         let is_question = asks(said);
         claims.push(Claim { span, is_claim, claim_type, is_question, is_meta, has_outside_phrase });
@@ -332,11 +347,14 @@ fn is_protected(text: &str, start: usize, at: usize, end: usize) -> bool {
     if end > at + 1 && bytes[at + 1] == b'.' {
         return false;
     }
+    /// Blanks before the number of a list.
+    const INDENT_BYTES_MAX: usize = 64;
     /// Bytes of the longest abbreviation, and one more.
     const ABBREVIATION_BYTES: usize = 8;
     let window = &bytes[at.saturating_sub(ABBREVIATION_BYTES).max(start)..at];
     let word = window.rsplit(|byte| !byte.is_ascii_alphanumeric() && *byte != b'.').next().unwrap_or_default();
-    let is_first = text[start..at - word.len()].trim().is_empty();
+    let indent = &bytes[start..at - word.len()];
+    let is_first = indent.len() <= INDENT_BYTES_MAX && indent.trim_ascii().is_empty();
     if word.is_empty() || word.len() == ABBREVIATION_BYTES {
         return false;
     }

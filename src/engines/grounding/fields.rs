@@ -371,7 +371,9 @@ impl<'a> Walker<'a> {
     fn hours(&mut self, day: usize, content: &str) {
         let mut times = content.split(|c: char| !c.is_ascii_digit() && c != ':').filter_map(|time| {
             let (hours, minutes) = time.split_once(':')?;
-            Some(hours.parse::<u32>().ok()? * 60 + minutes.parse::<u32>().ok()?)
+            let hours = hours.parse::<u32>().ok().filter(|hours| *hours <= 24)?;
+            let minutes = minutes.parse::<u32>().ok().filter(|minutes| *minutes < 60)?;
+            Some(hours * 60 + minutes)
         });
         if let (Some(open), Some(close)) = (times.next(), times.next()) {
             let at = self.flat.len();

@@ -17,7 +17,7 @@
 //! **Source**: seed 004; the lexical support in the place of its two models, and the fit, are ours.
 //!
 //! **Limits**: words are compared, not meanings: a paraphrase is an invention, and known words put together wrongly are
-//! not seen. The stemmer, the weights and the phrases are English; scripts without blanks are compared by pairs of
+//! not seen. The stemmer, the weights and the phrases are English, and names are looked for in English answers only; scripts without blanks are compared by pairs of
 //! characters, and the detail `script` says so. Only a context votes, since the ratios were fitted on contexts; a trust
 //! score by other sources is reported without a vote. [`CLAIMS_MAX`] sentences are looked at.
 
@@ -72,7 +72,7 @@ pub const HANDING_BYTES: usize = 400;
 pub const RELEVANCES_MAX: usize = 32;
 
 /// What a prompt says that hands a text over.
-const HANDING_PHRASES: [&str; 14] = [
+const HANDING_PHRASES: [&str; 18] = [
     "following text",
     "following article",
     "following passage",
@@ -81,6 +81,10 @@ const HANDING_PHRASES: [&str; 14] = [
     "following context",
     "following transcript",
     "context:",
+    "<context",
+    "<document",
+    "sources:",
+    "search results",
     "passage:",
     "document:",
     "article:",
@@ -123,7 +127,7 @@ pub struct JudgedClaim {
     pub verdict: ClaimVerdict,
     /// Why.
     pub reason: Reason,
-    /// P(the sources bear it out).
+    /// P(the sources bear it out) by the measures; 0 where a rule says that they contradict it.
     pub support: f64,
     /// The part that they do not, where it can be named.
     pub part: Option<Range<usize>>,
@@ -245,7 +249,7 @@ pub fn examine<'p>(
         let Room { index, matcher, scratch, tokens, costs } = room;
         let count = passages.len().min(RELEVANCES_MAX);
         index.read(passages, question, system);
-        scratch.begin(index.sentences.len());
+        scratch.begin(index.sentences.len(), !is_other_language(text));
         let mut found = claims::claims(text, code);
         let beyond = found.len().saturating_sub(CLAIMS_MAX);
         found.truncate(CLAIMS_MAX);
@@ -273,6 +277,29 @@ pub fn examine<'p>(
         let relevance = index.relevance(count).unwrap_or_default();
         Examined { sentences, measures: gathered.measures(compression), relevance, has_pairs: index.has_pairs, beyond }
     })
+}
+
+/// Function words of languages other than English, of which German capitalises all nouns.
+const OTHER_FUNCTION_WORDS: &[&str] = &[
+    "der", "die", "das", "und", "ist", "nicht", "ein", "eine", "mit", "auf", "den", "dem", "zu", "von", "sich", "auch",
+    "keine", "le", "la", "les", "des", "est", "une", "dans", "pour", "que", "el", "los", "las", "una", "con", "il",
+    "di", "che", "per", "het", "een", "van", "niet", "os", "uma", "para", "com", "dazu", "mir", "heute", "im",
+];
+/// The same of English.
+const ENGLISH_FUNCTION_WORDS: &[&str] = &[
+    "the", "of", "and", "to", "a", "is", "that", "for", "it", "with", "as", "be", "this", "are", "by", "or", "your",
+    "you",
+];
+/// Bytes of an answer by which its language is told.
+const LANGUAGE_BYTES: usize = 2_000;
+
+/// Whether more function words of other languages than of English stand at the head of a text.
+fn is_other_language(text: &str) -> bool {
+    let head = &text[..text.floor_char_boundary(LANGUAGE_BYTES)];
+    let words = || head.split(|c: char| !c.is_alphabetic());
+    let count =
+        |list: &[&str]| words().filter(|word| list.iter().any(|known| word.eq_ignore_ascii_case(known))).count();
+    count(OTHER_FUNCTION_WORDS) > count(ENGLISH_FUNCTION_WORDS)
 }
 
 /// The engine.
@@ -303,6 +330,9 @@ impl GroundingEngine {
         }
         if examined.sentences.iter().all(|sentence| !sentence.claim.is_claim || sentence.claim.is_meta) {
             return Assessment::not_assessed("the response only says that the sources are silent");
+        }
+        if grounding.counts[ClaimVerdict::NotAssessed as usize] == total {
+            return Assessment::not_assessed("no claim that could be compared");
         }
         let [_, contradicted, unsupported, _] = grounding.counts;
         let status = match (contradicted, unsupported) {
@@ -348,6 +378,8 @@ fn judged(examined: &Examined, source: SourceKind, fields: &[&str]) -> Grounding
             trust::verdict(claim, support, unsupported)
         };
         counts[verdict as usize] += 1;
+        // A rule has decided, not the measures.
+        let unsupported = if verdict == ClaimVerdict::Contradicted { 1.0 } else { unsupported };
         if claims.len() >= CLAIMS_KEPT_MAX {
             continue;
         }

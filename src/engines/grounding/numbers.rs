@@ -102,17 +102,41 @@ pub fn numbers(text: &str, tokens: &[Token], is_answer: bool, mut take: impl FnM
 fn is_label(text: &str, tokens: &[Token], index: usize) -> bool {
     let span = tokens[index].span();
     let bytes = text.as_bytes();
+    if is_citation(bytes, &span) {
+        return true;
+    }
     let line = bytes[..span.start].iter().rev().take_while(|byte| **byte != b'\n').all(u8::is_ascii_whitespace);
-    // "4 out of 5" rates; the 5 is the scale.
-    let is_scale = index > 1
-        && matches!(value(&text[span.clone()]), Some(5.0 | 10.0 | 100.0))
-        && lower(text, &tokens[index - 1]) == "of"
-        && lower(text, &tokens[index - 2]) == "out";
-    if is_scale {
+    // "4 out of 5" and "4/5" rate; the 5 is the scale.
+    let is_round = matches!(value(&text[span.clone()]), Some(5.0 | 10.0 | 100.0));
+    let is_behind_words =
+        index > 1 && lower(text, &tokens[index - 1]) == "of" && lower(text, &tokens[index - 2]) == "out";
+    let is_behind_slash = matches!(bytes[..span.start], [.., before, b'/'] if before.is_ascii_digit());
+    if is_round && (is_behind_words || is_behind_slash) {
         return true;
     }
     let is_list = line && matches!(bytes[span.end.min(bytes.len())..], [b'.' | b')', b' ' | b'\n', ..]);
     is_list || index > 0 && matches!(lower(text, &tokens[index - 1]).as_str(), "passage" | "passages")
+}
+
+/// The mark of a source: [1], [1, 2], [^3], (2), or the digits of 【1†source】.
+fn is_citation(bytes: &[u8], span: &Range<usize>) -> bool {
+    /// Digits of the number of a source.
+    const CITATION_DIGITS_MAX: usize = 3;
+    /// Bytes of a list of such numbers.
+    const CITATION_BYTES_MAX: usize = 24;
+    if span.len() > CITATION_DIGITS_MAX || !bytes[span.clone()].iter().all(u8::is_ascii_digit) {
+        return false;
+    }
+    let before = &bytes[span.start.saturating_sub(CITATION_BYTES_MAX)..span.start];
+    let behind = &bytes[span.end..bytes.len().min(span.end + CITATION_BYTES_MAX)];
+    let is_inner = |byte: &&u8| byte.is_ascii_digit() || matches!(**byte, b',' | b' ' | b'^' | b'-' | b';');
+    let open = before.iter().rev().find(|byte| !is_inner(byte));
+    let close = behind.iter().find(|byte| !is_inner(byte));
+    match (open, close) {
+        (Some(b'['), Some(b']')) => true,
+        (Some(b'('), Some(b')')) => before.ends_with(b"(") && behind.starts_with(b")"),
+        _ => before.ends_with("\u{3010}".as_bytes()),
+    }
 }
 
 /// A short word in lower case; empty for a long one.
@@ -394,6 +418,8 @@ mod tests {
         }
         assert_eq!(of("4.5 out of 5 stars since COVID-19", true).len(), 1);
         assert_eq!(of("1. Take 2 of them\n2) see passage 3", true).len(), 1);
+        assert_eq!(of("costs 49 [1], [2, 3] rated 4/5 (1) [^4] \u{3010}5\u{2020}source\u{3011}", true).len(), 2);
+        assert_eq!(of("in 2011 (330 metres), [1887]", true).len(), 3);
     }
 
     #[track_caller]

@@ -39,7 +39,7 @@ use super::{
     index::{Index, fold},
     numbers::{Number, numbers},
     table::Table,
-    tokens::{ACRONYM, CAPITAL, STOP, Token, stem_of},
+    tokens::{ACRONYM, CAPITAL, DIGIT, NEGATION, STOP, Token, stem_of},
 };
 
 /// How much a word counts that shares its first five letters with one of the sources.
@@ -121,6 +121,8 @@ pub struct Support {
     pub unsupported: Option<Range<usize>>,
     /// The first number that stands in no source.
     pub number: Option<Range<usize>>,
+    /// Whether the best sentence of the sources has another number beside the word that stands beside that one.
+    pub differs: bool,
     /// The first name that stands in no source.
     pub entity: Option<Range<usize>>,
 }
@@ -134,11 +136,13 @@ pub struct Scratch {
     numbers: Vec<Number>,
     pairs_left: usize,
     searches_left: usize,
+    looks_for_names: bool,
 }
 
 impl Scratch {
-    /// To be called for every record.
-    pub fn begin(&mut self, sentences: usize) {
+    /// To be called for every record; capitals make names only in languages that do not capitalise nouns.
+    pub fn begin(&mut self, sentences: usize, looks_for_names: bool) {
+        self.looks_for_names = looks_for_names;
         self.scores.clear();
         self.scores.resize(sentences, (0.0, 0.0));
         self.pairs_left = NUMBER_PAIRS_MAX;
@@ -163,6 +167,10 @@ pub fn of_sentence(
     support.checked += found.len();
     for number in &found {
         check_number(index, tokens, number, scratch, &mut support);
+        // Once is enough, and it costs a look into the sources.
+        if !support.differs && support.number.as_ref() == Some(&number.span) {
+            support.differs = differs(index, text, tokens, number, support.best);
+        }
     }
     if !index.facts.is_empty() {
         let tokens = &tokens[..tokens.len().min(FIELD_TOKENS_MAX)];
@@ -173,7 +181,9 @@ pub fn of_sentence(
         support.best = at.and_then(|at| index.sentence_at(at)).or(support.best);
     }
     scratch.numbers = found;
-    entities(index, text, span, tokens, scratch, &mut support);
+    if scratch.looks_for_names {
+        entities(index, text, span, tokens, scratch, &mut support);
+    }
     support
 }
 
@@ -312,6 +322,50 @@ fn check_number(index: &Index, tokens: &[Token], number: &Number, scratch: &mut 
     }
 }
 
+/// Words before a number that make a bound of it: "more than 1,200" is true of 1,240.
+const BOUNDS: &[&str] =
+    &["more", "less", "fewer", "over", "under", "least", "most", "than", "above", "below", "nearly", "almost", "up"];
+/// Tokens before a number in which a bound or a denial of it stands.
+const BOUND_TOKENS: usize = 4;
+
+/// Whether the source has the answer's statement with another number: beside the same word, in its best sentence.
+fn differs(index: &Index, text: &str, answer: &[Token], number: &Number, best: Option<u32>) -> bool {
+    let Some(best) = best else { return false };
+    let before = &answer[number.token.saturating_sub(BOUND_TOKENS)..number.token];
+    let is_bound = |token: &Token| {
+        token.flags & NEGATION != 0 || BOUNDS.iter().any(|bound| text[token.span()].eq_ignore_ascii_case(bound))
+    };
+    if before.iter().any(is_bound) {
+        return false;
+    }
+    let own = beside(answer, number.token);
+    if own == [0, 0] {
+        return false;
+    }
+    let passage = index.sentences.get(best as usize).map(|sentence| sentence.passage);
+    let near = best.saturating_sub(1)..=best.saturating_add(1);
+    near.filter_map(|sentence| index.sentences.get(sentence as usize)).any(|sentence| {
+        let mut tokens = Vec::new();
+        let range = sentence.start as usize..sentence.end as usize;
+        super::tokens::tokens(&index.flat, range, |token| tokens.push(token));
+        let is_number = |token: &Token| token.flags & DIGIT != 0 || token.value > 0;
+        let stands_alike = |at: usize| {
+            let other = beside(&tokens, at);
+            (0..2).any(|side| own[side] != 0 && own[side] == other[side])
+        };
+        Some(sentence.passage) == passage && (0..tokens.len()).any(|at| is_number(&tokens[at]) && stands_alike(at))
+    })
+}
+
+/// The stems of the content words before and behind a token, function words left out; 0 where there is none near.
+fn beside(tokens: &[Token], at: usize) -> [u32; 2] {
+    let word = |token: &&Token| token.flags & STOP == 0;
+    let stem = |token: Option<&Token>| token.filter(|token| token.is_content()).map_or(0, |token| token.stem);
+    let before = &tokens[at.saturating_sub(BOUND_TOKENS)..at];
+    let behind = &tokens[(at + 1).min(tokens.len())..(at + 1 + BOUND_TOKENS).min(tokens.len())];
+    [stem(before.iter().rev().find(word)), stem(behind.iter().find(word))]
+}
+
 static DAYS: LazyLock<[u32; 7]> =
     LazyLock::new(|| ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"].map(stem_of));
 
@@ -448,7 +502,7 @@ mod tests {
         index.read([SOURCE].into_iter(), "When was the tower built?", "");
         let (mut list, mut scratch) = (Vec::new(), Scratch::default());
         tokens(answer, 0..answer.len(), |token| list.push(token));
-        scratch.begin(index.sentences.len());
+        scratch.begin(index.sentences.len(), true);
         of_sentence(&mut index, answer, 0..answer.len(), &list, &mut scratch)
     }
 
@@ -478,6 +532,19 @@ mod tests {
             assert_eq!(of(answer).measures[measure::ENTITIES], 0.0, "{answer}");
         }
         assert_eq!(of("- **Height:** Built by Gustave Moreau").measures[measure::ENTITIES], 1.0);
+    }
+
+    #[test]
+    fn another_number_beside_the_same_word_differs() {
+        for (answer, expected) in [
+            ("The tower is 350 metres tall.", true),
+            ("It was finished in 1887.", true),
+            ("The tower is more than 320 metres tall.", false),
+            ("It was not finished in 1887.", false),
+            ("The tower has 2 tall pieces of iron.", false),
+        ] {
+            assert_eq!(of(answer).differs, expected, "{answer}");
+        }
     }
 
     #[test]

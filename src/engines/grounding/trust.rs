@@ -4,8 +4,9 @@
 //! **Formula**: P(unsupported) of a sentence comes from its measures by the fitted ratios ([`super::ratios`]).
 //! - A question is `not_assessed`, for it claims nothing. So is a meta statement: it is never held against the answer and supports nothing.
 //! - With an outside-knowledge phrase a claim is `unsupported`, whatever else it says.
-//! - A claim is `contradicted` when a yes/no field is flipped, when hours differ, or when a number stands in no source
-//!   and all but [`CONTRADICTED_WINDOW_MAX`] of the rest stands in one place of it.
+//! - A claim is `contradicted` when a yes/no field is flipped, when hours differ, or when a number stands in no source, the
+//!   source has another one beside the same word, and all but [`CONTRADICTED_WINDOW_MAX`] of the rest stands in one place.
+//! - It is `unsupported` when another number stands in no source, or more than [`UNKNOWN_SHARE_MAX`] of its words does.
 //! - Else it is `supported` when P(unsupported), from a prior of [`CLAIM_PRIOR`], is at most [`UNSUPPORTED_FROM`], and `unsupported` above.
 //!
 //! trust score = supported claims / all claims.
@@ -34,6 +35,8 @@ pub const UNSUPPORTED_FROM: f64 = 0.5;
 pub const CLAIM_PRIOR: f64 = 0.25;
 /// A claim of which no more than this is missing in the best place of the sources is about what stands there.
 pub const CONTRADICTED_WINDOW_MAX: f64 = 0.2;
+/// Share of a claim's words, by idf, that may stand in no source.
+pub const UNKNOWN_SHARE_MAX: f64 = 0.6;
 /// A claim that entails, or contradicts, does so from above this on (seed 004).
 pub const ENTAILED_FROM: f64 = 0.5;
 
@@ -69,6 +72,8 @@ impl ClaimVerdict {
 pub enum Reason {
     /// Its words and numbers stand in the sources.
     StandsInSource,
+    /// They do for the most part, and nothing else speaks against it.
+    MostlyInSource,
     /// A yes/no field of the source says the opposite.
     FieldSaysOtherwise,
     /// The hours of the source are others.
@@ -104,6 +109,7 @@ impl Reason {
     pub fn as_str(self) -> &'static str {
         match self {
             Reason::StandsInSource => "stands_in_source",
+            Reason::MostlyInSource => "mostly_in_source",
             Reason::FieldSaysOtherwise => "field_says_otherwise",
             Reason::HoursDiffer => "hours_differ",
             Reason::NumberDiffers => "number_differs",
@@ -125,6 +131,7 @@ impl Reason {
     pub fn clause(self) -> &'static str {
         match self {
             Reason::StandsInSource => "stands in the sources",
+            Reason::MostlyInSource => "most of its words stand in the sources",
             Reason::FieldSaysOtherwise => "a field of the source says the opposite",
             Reason::HoursDiffer => "the hours of the source are others",
             Reason::NumberDiffers => "the source has another number",
@@ -184,11 +191,14 @@ pub fn verdict(claim: &Claim, support: &Support, unsupported: f64) -> (ClaimVerd
     if of(measure::HOURS) > 0.0 {
         return (ClaimVerdict::Contradicted, Reason::HoursDiffer);
     }
-    if of(measure::NUMBERS) > 0.0 && of(measure::STEMS) == 0.0 && of(measure::WINDOW) <= CONTRADICTED_WINDOW_MAX {
+    if support.differs && of(measure::STEMS) == 0.0 && of(measure::WINDOW) <= CONTRADICTED_WINDOW_MAX {
         return (ClaimVerdict::Contradicted, Reason::NumberDiffers);
     }
-    if unsupported <= UNSUPPORTED_FROM {
-        return (ClaimVerdict::Supported, Reason::StandsInSource);
+    let is_unknown = of(measure::NUMBERS) > 0.0 || of(measure::SHARE) > UNKNOWN_SHARE_MAX;
+    if unsupported <= UNSUPPORTED_FROM && !is_unknown {
+        let is_whole = support.unsupported.is_none() && of(measure::ENTITIES) == 0.0;
+        let reason = if is_whole { Reason::StandsInSource } else { Reason::MostlyInSource };
+        return (ClaimVerdict::Supported, reason);
     }
     let reason = if of(measure::NUMBERS) > 0.0 {
         Reason::NumberNotInSource

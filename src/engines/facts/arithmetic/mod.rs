@@ -45,7 +45,7 @@ use crate::{
         About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
     },
     record::Kind,
-    text::code,
+    text::{code, excerpt::REDACTED},
 };
 
 /// The engine.
@@ -252,7 +252,7 @@ impl Report {
 
     fn refute(&mut self, rule: &'static str, span: Range<usize>, detail: String) {
         if self.has_room() {
-            self.refuted.push(FalseClaim { rule, span, detail });
+            self.refuted.push(FalseClaim { rule, span, detail: without_identifiers(&detail) });
         }
     }
 
@@ -286,6 +286,24 @@ impl Settings {
     pub fn seed() -> Settings {
         Settings { strict: true, ..Settings::default() }
     }
+}
+
+/// Digits of a whole number from which it may be an account, and so may what is computed of it.
+const IDENTIFIER_DIGITS_MIN: usize = 9;
+
+/// A detail whose long whole numbers are hidden.
+fn without_identifiers(detail: &str) -> String {
+    let mut shown = String::with_capacity(detail.len());
+    let mut rest = detail;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let digits = rest[start..].bytes().take_while(u8::is_ascii_digit).count();
+        let is_fraction = rest[..start].ends_with('.');
+        shown.push_str(&rest[..start]);
+        let is_hidden = digits >= IDENTIFIER_DIGITS_MIN && !is_fraction;
+        shown.push_str(if is_hidden { REDACTED } else { &rest[start..start + digits] });
+        rest = &rest[start + digits..];
+    }
+    shown + rest
 }
 
 /// Checks every claim in `text`. A false one that stands in `prompt` too, word for word, is quoted.

@@ -22,6 +22,8 @@ use super::{Change, Step};
 
 /// Levels of brackets that are read.
 pub const DEPTH_MAX: usize = 127;
+/// Bytes of a key; one whose end quote is missing ends before its colon.
+pub const KEY_BYTES_MAX: usize = 1_024;
 /// Bytes behind a quote that are looked at.
 pub const LOOKAHEAD_BYTES: usize = 256;
 
@@ -36,7 +38,7 @@ pub fn reread(text: &str, offset: usize) -> Option<(Value, Vec<Change>)> {
             Some('{' | '[' | '(') => values.push(reader.value()?),
             // A name before a bracket is a call; other texts between values are none.
             Some(_) if reader.is_call() => values.push(reader.value()?),
-            Some(character) => reader.leave_out(character.len_utf8()),
+            Some(character) => reader.leave_out(identifier(reader.rest()).max(character.len_utf8())),
         }
     }
     let value = if values.len() > 1 { Value::Array(values) } else { values.pop()? };
@@ -396,10 +398,9 @@ impl<'a> Reader<'a> {
         self.at += open;
         // ""twice"", but not an empty text.
         let doubled = is_usual
-            && self
-                .rest()
-                .strip_prefix(close)
-                .is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric()) && rest.contains(&close.repeat(2)));
+            && self.rest().strip_prefix(close).is_some_and(|rest| {
+                rest.starts_with(|c: char| c.is_alphanumeric()) && head(rest).contains(&close.repeat(2))
+            });
         if doubled {
             self.change(self.at, 1, "");
             self.at += 1;
@@ -407,12 +408,15 @@ impl<'a> Reader<'a> {
         if !is_usual {
             self.change(start, open, "\"");
         }
-        let begin = self.at;
+        let (begin, changes) = (self.at, self.changes.len());
         let mut said = String::new();
+        let mut has_escape = false;
         loop {
             let rest = self.rest();
-            if rest.is_empty() {
-                self.cut_off(place, begin, &mut said);
+            if rest.is_empty() || place == Place::Key && self.at - begin >= KEY_BYTES_MAX {
+                // What was changed on the way belongs to what follows.
+                self.changes.truncate(changes);
+                self.cut_off(place, begin, has_escape, &mut said);
                 return said;
             }
             if let Some(behind) = rest.strip_prefix(close) {
@@ -426,7 +430,8 @@ impl<'a> Reader<'a> {
                     }
                     return said;
                 }
-                if let Some(length) = self.ended_before(place, begin, rest) {
+                if let Some(length) = self.ended_before(place, begin, rest).filter(|_| !has_escape) {
+                    self.at = begin + length;
                     said.truncate(length);
                     self.insert("\"");
                     return said;
@@ -436,6 +441,7 @@ impl<'a> Reader<'a> {
                 self.at += close.len();
                 continue;
             }
+            has_escape |= rest.starts_with('\\');
             self.character(close, &mut said);
         }
     }
@@ -526,14 +532,10 @@ impl<'a> Reader<'a> {
     }
 
     /// The length of what was said, where the quote at the head of `rest` opens the next text, and the end quote of
-    /// this one is missing.
-    fn ended_before(&mut self, place: Place, begin: usize, rest: &str) -> Option<usize> {
+    /// this one is missing. Escapes make the said text shorter than the raw one; such a text is left as it is.
+    fn ended_before(&self, place: Place, begin: usize, rest: &str) -> Option<usize> {
         let raw = &self.text[begin..self.at];
         let said = raw.trim_end();
-        // Escapes make the said text shorter than the raw one; such a text is left as it is.
-        if raw.contains('\\') {
-            return None;
-        }
         let mark = if place == Place::Key { ':' } else { ',' };
         let is_parted = said.ends_with(mark) || place != Place::Key && raw[said.len()..].contains('\n');
         let is_next = match place {
@@ -545,13 +547,12 @@ impl<'a> Reader<'a> {
             return None;
         }
         let length = said.strip_suffix(mark).unwrap_or(said).trim_end().len();
-        self.at = begin + length;
         Some(length)
     }
 
     /// The text goes on to the end of the input.
-    fn cut_off(&mut self, place: Place, begin: usize, said: &mut String) {
-        let raw = &self.text[begin..];
+    fn cut_off(&mut self, place: Place, begin: usize, has_escape: bool, said: &mut String) {
+        let raw = &self.text[begin..self.at];
         let end = match (place, raw.find(':')) {
             (Place::Key, Some(colon)) => colon,
             (Place::Key, None) => raw.len(),
@@ -564,7 +565,7 @@ impl<'a> Reader<'a> {
                 if kept.len() < raw.trim_end().len() { kept.trim_end_matches(',').len() } else { raw.len() }
             }
         };
-        if end < raw.len() && !raw.contains('\\') {
+        if end < raw.len() && !has_escape {
             said.truncate(end);
             self.at = begin + end;
         }
@@ -736,6 +737,17 @@ mod tests {
         check("see {\"a\": 1}, please", json!({"a": 1}));
         assert_eq!(reread("no brackets", 0), None);
         assert_eq!(reread(&"[".repeat(DEPTH_MAX + 1), 0), None);
+    }
+
+    #[test]
+    fn hostile_texts_take_linear_time() {
+        for piece in
+            ["aaaa ", "\"k: 1, ", "\"a\" b", "\"\"x", "[\"a, ", "{a ", "a(", "' ", "/*", "\\u", "(1", "\u{201c}"]
+        {
+            let text = format!("{{\"a\": 1 {}", piece.repeat(20_000));
+            let changes = reread(&text, 0).map_or(0, |(_, changes)| changes.len());
+            assert!(changes <= 2 * text.len(), "{piece}: {changes} changes");
+        }
     }
 
     #[test]
