@@ -118,7 +118,7 @@ fn is_label(text: &str, tokens: &[Token], index: usize) -> bool {
     is_list || index > 0 && matches!(lower(text, &tokens[index - 1]).as_str(), "passage" | "passages")
 }
 
-/// The mark of a source: [1], [1, 2], [^3], (2), or the digits of 【1†source】.
+/// The mark of a source: `[1]`, `[1, 2]`, `[^3]`, `(2)`, or the digits of `【1†source】`.
 fn is_citation(bytes: &[u8], span: &Range<usize>) -> bool {
     /// Digits of the number of a source.
     const CITATION_DIGITS_MAX: usize = 3;

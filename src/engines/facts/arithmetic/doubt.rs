@@ -49,6 +49,11 @@ static DAY: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\d{1,2}/\d{1,2}$"));
 static SPAN: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[$€£]?(\d[\d,]*(?:\.\d+)?)[-–][$€£]?(\d[\d,]*(?:\.\d+)?)$"));
 static FORMATION: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\d(?:-\d){2,}$"));
 static FRACTION: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\d+\s?/\s?\d+\b"));
+static OPERATING: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)\blog_?\{?\d*\}?\s*$|\b(?:ln|lg|choose)\s*$|[₀₁₂₃₄₅₆₇₈₉]\s*$"));
+static OPTION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^\s*(?:[-*]\s+)?(?:\(?[A-Ea-e][).]|(?i:students?|pupils?|child|kid|user|customer):)\s*$")
+});
 static PERCENTS: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\d[\d.]*\s?%(?:\s*\+\s*\d[\d.]*\s?%)+\s*$"));
 static WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z²³µ°]"));
 
@@ -63,6 +68,14 @@ pub fn other_reading(said: &Said<'_>) -> Option<Reason> {
     // A number of something: #1234-5, issue 7-3.
     if said.before.trim_end().ends_with(['#', '№']) || COUNTED_IN.is_match(left) {
         return Some(Reason::Ambiguous);
+    }
+    // log₂ 8 + 1: the words before belong to the left side.
+    if OPERATING.is_match(tail(said.before)) {
+        return Some(Reason::Notation);
+    }
+    // An option of several, or what somebody else said.
+    if OPTION.is_match(said.before) {
+        return Some(Reason::Quoted);
     }
     if DATE.is_match(left) || DAY.is_match(left) && (1_900.0..2_100.0).contains(&said.stated) {
         return Some(Reason::Ambiguous);
@@ -194,6 +207,11 @@ mod tests {
             "Wait, 14 * 38 = 542. Let me check: 14 * 38 = 532.",
             "The student wrote 12 × 12 = 142.",
             "Some people believe 2 + 2 = 5.",
+            "log₂ 8 + 1 = 4",
+            "$\\log_{10} 100 + 1 = 3$",
+            "5 choose 2 + 1 = 11",
+            "A) 5 + 3 = 9\nB) 5 + 3 = 8",
+            "Student: 8 * 7 = 54",
             "$3\\frac{1}{2} = 3.5$",
             "$2\\frac{1}{4} + 1\\frac{1}{2} = 3\\frac{3}{4}$",
         ] {

@@ -150,7 +150,28 @@ fn names_no_sum(text: &str, header: &Range<usize>) -> bool {
         || header.split(|c: char| !c.is_ascii_alphabetic()).any(|word| NO_SUMS.contains(&word))
 }
 
+/// Words beside a table of which the total need not be the sum.
+const NO_PLAIN_SUMS: [&str; 9] =
+    ["both", "overlap", "unique", "distinct", "more than one", "multiple", "net of", "counted once", "excluding"];
+/// Bytes beside a table that are read for them.
+const BESIDE_BYTES: usize = 300;
+
+/// Whether the text beside the table says that its total is no plain sum.
+fn is_no_plain_sum(text: &str, rows: &[Row]) -> bool {
+    let (Some(first), Some(last)) = (rows.first().and_then(|row| row.first()), rows.last().and_then(|row| row.last()))
+    else {
+        return false;
+    };
+    let from = text.floor_char_boundary(first.start.saturating_sub(BESIDE_BYTES));
+    let to = text.floor_char_boundary(last.end + BESIDE_BYTES);
+    let beside = text[from..to].to_ascii_lowercase();
+    NO_PLAIN_SUMS.iter().any(|word| beside.contains(word))
+}
+
 fn check(text: &str, rows: &[Row], report: &mut Report) {
+    if is_no_plain_sum(text, rows) {
+        return;
+    }
     let (header, body) = (&rows[0], &rows[2..]);
     let has_total = |row: &Row| {
         row.first().is_some_and(|cell| {
