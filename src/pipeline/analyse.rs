@@ -22,7 +22,7 @@ use crate::{
     },
     input::{Batch, Content, Cut, Place, Unit},
     record::{
-        Kind, Record,
+        Aside, Entry, Kind, Record,
         reader::{Parsed, RecordReader, Rejected},
     },
     report::verdict_record::bounded,
@@ -54,6 +54,8 @@ pub enum Outcome<'a> {
     Feedback(Box<Row>),
     /// Left out by the window or the sample.
     Skipped,
+    /// Recognised, and no call.
+    Aside(Aside),
     /// Not a record: why, and how many bytes into the unit.
     Rejected(Rejected),
 }
@@ -128,11 +130,16 @@ impl Analyst<'_> {
         }
     }
 
-    fn analyse<'a>(&self, parsed: Result<Record<'a>, Rejected>) -> Outcome<'a> {
+    fn analyse<'a>(&self, parsed: Result<Entry<'a>, Rejected>) -> Outcome<'a> {
         let record = match parsed {
             Err(rejected) => return Outcome::Rejected(rejected),
-            Ok(record) if !self.filter.takes_time(record.timestamp_ms) => return Outcome::Skipped,
-            Ok(record) => record,
+            Ok(Entry::Piece(piece)) => {
+                let reason = format!("a part of a record ({}), which is not put together", piece.format);
+                return Outcome::Rejected(Rejected { byte: 0, reason });
+            }
+            Ok(Entry::Aside(aside)) => return Outcome::Aside(aside),
+            Ok(Entry::Record(record)) if !self.filter.takes_time(record.timestamp_ms) => return Outcome::Skipped,
+            Ok(Entry::Record(record)) => record,
         };
         let stream = bounded(&stream_name(&record, self.settings.group_by));
         let mut row = row(&record, &stream);

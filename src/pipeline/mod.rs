@@ -44,7 +44,7 @@ use crate::{
     },
     history::{History, Observation},
     input::{Batch, Reader},
-    record::reader::RecordReader,
+    record::{Note, reader::RecordReader},
     redact::Names,
     report::{Badness, Partial, Report, VerdictRecord, format::Renderer, summary, verdict_record::Identity},
     rules::{Library, Rule, RuleError, Scanner, Suppressions, examples},
@@ -273,6 +273,10 @@ impl Auditor {
             let shifts = observed.1.as_mut().map(|observation| mem::take(&mut observation.shifts));
             match &observed.0.outcome {
                 Outcome::Skipped => partial.skipped(),
+                Outcome::Aside(aside) => {
+                    let place = &observed.0.place;
+                    partial.aside(aside.format.names(), aside.what, aside.is_parent, &place.source, place.line);
+                }
                 Outcome::Feedback(_) => partial.feedback(),
                 Outcome::Rejected(fault) => {
                     let rejected = judge::rejected(&observed.0.place, fault.byte, &fault.reason, self.names());
@@ -285,6 +289,9 @@ impl Auditor {
                     partial.suppressed(opinion.suppressed());
                     opinion.call.limits.iter().for_each(|(name, limit)| partial.limit(name, *limit, 1));
                     partial.draft(&opinion.identity(), opinion.drafts());
+                    let record = &opinion.call.record;
+                    let notes = record.notes.iter().map(Note::as_str);
+                    partial.format(record.format.names(), notes, &opinion.identity());
                     partial.record(&opinion.identity(), &opinion.judged(), &opinion.measures(), || opinion.record());
                     for shift in shifts.iter().flatten() {
                         partial.event(opinion.event(shift));
@@ -377,7 +384,7 @@ impl Auditor {
             let observation = match &unit.outcome {
                 Outcome::Call(call) => Some(history.observe(&call.row)),
                 Outcome::Feedback(row) => Some(history.observe(row)),
-                Outcome::Skipped | Outcome::Rejected(_) => None,
+                Outcome::Skipped | Outcome::Aside(_) | Outcome::Rejected(_) => None,
             };
             (unit, observation)
         };

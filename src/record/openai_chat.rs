@@ -89,7 +89,14 @@ impl<'a> Conversation<'a> {
             return Prompt::Absent;
         }
         let turns = std::mem::take(&mut self.turns).into_iter();
-        Prompt::Messages(turns.map(|turn| Message { role: turn.role, text: turn.text.unwrap_or_default() }).collect())
+        Prompt::Messages(
+            turns
+                .map(|turn| Message {
+                    tool_calls: turn.calls,
+                    ..Message::new(turn.role, turn.text.unwrap_or_default())
+                })
+                .collect(),
+        )
     }
 
     /// Takes the last message of the assistant out, and tells how many messages stood after it; they go too.
@@ -180,12 +187,14 @@ pub(super) fn read_calls(calls: Json<'_>) -> Vec<ToolCall<'_>> {
 fn read_call(mut call: Json<'_>) -> Option<ToolCall<'_>> {
     let mut call = match call.take("function") {
         Some(function @ Json::Object(_)) => function,
-        Some(Json::String(name)) => return Some(ToolCall { name, args: call.take("arguments").map(args_of)? }),
+        Some(Json::String(name)) => {
+            return Some(ToolCall { id: None, name, args: call.take("arguments").map(args_of)? });
+        }
         _ => call,
     };
     let name = text_at(&mut call, "name")?;
     let args = ["arguments", "args", "input", "parameters"].into_iter().find_map(|key| call.take(key));
-    Some(ToolCall { name, args: args.map_or(Json::Object(Vec::new()), args_of) })
+    Some(ToolCall { id: None, name, args: args.map_or(Json::Object(Vec::new()), args_of) })
 }
 
 /// Arguments, which most providers write as JSON text; no text is no arguments.
@@ -334,7 +343,7 @@ fn text_at<'a>(object: &mut Json<'a>, key: &str) -> Option<Cow<'a, str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Parsed, Record, RecordReader};
+    use crate::record::{Entry, Parsed, Record, RecordReader};
 
     const PAIRS: &str = include_str!("../../fixtures/records/openai_chat_pair.jsonl");
     const RESPONSES: &str = include_str!("../../fixtures/records/openai_chat_response.jsonl");
@@ -343,7 +352,7 @@ mod tests {
 
     fn read(unit: &str) -> Record<'_> {
         match RecordReader::default().read(unit.trim().as_bytes()) {
-            Parsed::One(Ok(record)) => record,
+            Parsed::One(Ok(Entry::Record(record))) => record,
             other => panic!("{unit}: {other:?}"),
         }
     }

@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use super::{
-    Record,
+    Format, Record,
     json::{Json, ParseError},
     mapping::Mapping,
     native,
@@ -34,9 +34,54 @@ pub struct RecordReader {
 #[derive(Debug, PartialEq)]
 pub enum Parsed<'a> {
     /// One record, as a rule.
-    One(Result<Record<'a>, Rejected>),
-    /// Several values on one line, or an array of them.
+    One(Result<Entry<'a>, Rejected>),
+    /// Several values on one line, an array of them, or a document that holds many.
     Many(Vec<Item<'a>>),
+}
+
+/// What was read.
+#[expect(clippy::large_enum_variant, reason = "a record is the rule, and should cost no allocation")]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry<'a> {
+    /// A record.
+    Record(Record<'a>),
+    /// A part of a record whose other parts stand in other units.
+    Piece(Piece<'a>),
+    /// Recognised, and known to hold no call of its own.
+    Aside(Aside),
+}
+
+impl<'a> Entry<'a> {
+    /// The record, when this is one.
+    pub fn record(self) -> Option<Record<'a>> {
+        if let Entry::Record(record) = self { Some(record) } else { None }
+    }
+
+    /// The record, borrowed, when this is one.
+    pub fn as_record(&self) -> Option<&Record<'a>> {
+        if let Entry::Record(record) = self { Some(record) } else { None }
+    }
+}
+
+/// A value that is a part of a record: a chunk of a stream, half of a pair, a line of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Piece<'a> {
+    /// What it was written by.
+    pub format: Format,
+    /// The value. A line of a desktop client's MCP log, which is no JSON, comes as an object of `timestamp`, `server`,
+    /// `direction` (`client` or `server`: who sent it) and `message`.
+    pub value: Json<'a>,
+}
+
+/// A value that holds no call of its own, and is counted by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aside {
+    /// What it was written by.
+    pub format: Format,
+    /// What it is, as a noun ("a span of a framework").
+    pub what: &'static str,
+    /// Whether it repeats what its children say; it is counted as `parent` then, else as `skipped`.
+    pub is_parent: bool,
 }
 
 /// One of several values of a unit.
@@ -47,7 +92,7 @@ pub struct Item<'a> {
     /// Offset of its first byte in the unit.
     pub byte: usize,
     /// What it holds.
-    pub outcome: Result<Record<'a>, Rejected>,
+    pub outcome: Result<Entry<'a>, Rejected>,
 }
 
 /// A unit, or a part of one, that is not a record.
@@ -86,7 +131,7 @@ impl RecordReader {
     fn read_objects<'a>(&self, unit: &'a [u8], at: usize) -> Parsed<'a> {
         let bytes = &unit[at..];
         let several = match Json::parse_first(bytes) {
-            Some((tree, true)) => return Parsed::One(self.to_record(tree, bytes, at)),
+            Some((tree, true)) => return Parsed::One(self.to_entry(tree, bytes, at)),
             Some((_, false)) => true,
             None => scan::scan(bytes, at).is_ok_and(|scan| next_visible(bytes, scan.end).is_some()),
         };
@@ -120,18 +165,18 @@ impl RecordReader {
     }
 
     /// Reads bytes that should be one object and nothing else; `base` is their offset in the unit.
-    fn read_item<'a>(&self, bytes: &'a [u8], base: usize) -> Result<Record<'a>, Rejected> {
+    fn read_item<'a>(&self, bytes: &'a [u8], base: usize) -> Result<Entry<'a>, Rejected> {
         if !bytes.starts_with(b"{") {
             return Err(not_an_object(bytes, base));
         }
         match Json::parse_first(bytes) {
-            Some((tree, true)) => self.to_record(tree, bytes, base),
+            Some((tree, true)) => self.to_entry(tree, bytes, base),
             _ => self.read_oddities(bytes, base),
         }
     }
 
     /// Reads an object that is not strict JSON, if its oddities can be read around.
-    fn read_oddities(&self, bytes: &[u8], base: usize) -> Result<Record<'static>, Rejected> {
+    fn read_oddities(&self, bytes: &[u8], base: usize) -> Result<Entry<'static>, Rejected> {
         let scan = scan::scan(bytes, base)?;
         let patched = scan.patched.filter(|_| next_visible(bytes, scan.end).is_none());
         let tree = patched.as_deref().map(Json::parse).and_then(Result::ok).map(Json::into_owned);
@@ -139,13 +184,16 @@ impl RecordReader {
             let ParseError { byte, reason } = scan::fault(bytes);
             return Err(Rejected { byte: byte + base, reason });
         };
-        let mut record = self.to_record(tree, bytes, base)?;
-        record.problems.splice(0..0, scan.problems);
-        Ok(record)
+        let mut entry = self.to_entry(tree, bytes, base)?;
+        if let Entry::Record(record) = &mut entry {
+            record.problems.splice(0..0, scan.problems);
+        }
+        Ok(entry)
     }
 
-    fn to_record<'a>(&self, tree: Json<'a>, source: &[u8], base: usize) -> Result<Record<'a>, Rejected> {
-        native::read(tree, &self.mapping, source).map_err(|reason| Rejected { byte: base, reason })
+    fn to_entry<'a>(&self, tree: Json<'a>, source: &[u8], base: usize) -> Result<Entry<'a>, Rejected> {
+        let record = native::read(tree, &self.mapping, source);
+        record.map(Entry::Record).map_err(|reason| Rejected { byte: base, reason })
     }
 }
 
@@ -178,7 +226,7 @@ mod tests {
 
     fn one(unit: &[u8]) -> Result<Record<'_>, Rejected> {
         match read(unit) {
-            Parsed::One(outcome) => outcome,
+            Parsed::One(outcome) => outcome.map(|entry| entry.record().unwrap()),
             Parsed::Many(items) => panic!("{items:?}"),
         }
     }
@@ -257,7 +305,7 @@ mod tests {
                     let Rejected { byte, reason } = items[0].outcome.clone().unwrap_err();
                     (byte, format!("item 0: {reason}"))
                 }
-                Parsed::One(Ok(record)) => panic!("{record:?}"),
+                Parsed::One(Ok(entry)) => panic!("{entry:?}"),
             })
             .collect();
         let expected = [
@@ -331,7 +379,7 @@ mod tests {
             let Parsed::Many(items) = read(unit) else { panic!("{}", unit.escape_ascii()) };
             let shown = items.into_iter().enumerate().map(|(position, Item { item, byte, outcome })| {
                 assert_eq!(item as usize, position);
-                let outcome = outcome.map(|record| record.id.unwrap_or_default().into_owned());
+                let outcome = outcome.map(|entry| entry.record().unwrap().id.unwrap_or_default().into_owned());
                 (byte, outcome.unwrap_or_else(|Rejected { byte, reason }| format!("{reason} at {byte}")))
             });
             let expected: Vec<(usize, String)> =
@@ -361,7 +409,7 @@ mod tests {
             field: "/latency_ms".to_owned(),
             reason: "NaN or Infinity at byte 43 is read as missing".to_owned(),
         };
-        assert_eq!(items[1].outcome.as_ref().unwrap().problems, [note]);
+        assert_eq!(items[1].outcome.as_ref().unwrap().as_record().unwrap().problems, [note]);
     }
 
     #[test]
@@ -421,7 +469,7 @@ mod tests {
         #[test]
         fn any_object_is_read_or_refused_alike_when_owned(value in values()) {
             let unit = serde_json::json!({ "prompt": value, "response": value, "context": value, "args": value, "usage": value, "id": value, "timestamp": value, "tool": value }).to_string();
-            if let Parsed::One(Ok(record)) = read(unit.as_bytes()) {
+            if let Parsed::One(Ok(Entry::Record(record))) = read(unit.as_bytes()) {
                 prop_assert_eq!(&record.clone().into_owned(), &record);
                 prop_assert!(record.latency_ms.is_none_or(|ms| ms >= 0.0));
             }

@@ -3,6 +3,7 @@
 //! - [`verdict_record`]: what is said of one record, as an object that owns its text
 //! - [`explanation`]: the same in one or two sentences
 //! - [`aggregate`]: verdicts → counts, per batch, merged in input order
+//! - [`formats`]: what the log was written by
 //! - [`timeline`]: decisions over time, in at most a screenful of buckets
 //! - [`summary`]: the report object
 //! - [`format`](mod@format): what a format is, and the writer that puts rendered pieces in order
@@ -21,6 +22,7 @@ pub mod csv;
 pub mod evaluation;
 pub mod explanation;
 pub mod format;
+pub mod formats;
 pub mod json;
 pub mod jsonl;
 pub mod safe_json;
