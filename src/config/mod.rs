@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    assemble,
     engines::{Question, facts, grounding, language, runtime, security, tools},
     history, input,
     record::mapping::Mapping,
@@ -70,6 +71,8 @@ pub struct Settings {
     pub map: Mapping,
     /// Limits of the reader.
     pub input: InputSettings,
+    /// Limits of what is put together from several units.
+    pub assemble: assemble::Limits,
     /// Rules of your own, and which rules are looked for.
     pub rules: RuleSettings,
     /// Constants of the engines.

@@ -55,7 +55,7 @@ pub use filter::{Filter, Sample, parse_time};
 pub use registry::{abouts, check_engine_name, engine_names};
 pub use sinks::Sink;
 
-use analyse::{Analysed, Analyst, Outcome};
+use analyse::{Analysed, Analyst, Assembly, Outcome, Part};
 use judge::Opinion;
 
 /// Batches of a chunk, per thread: enough that a slow batch does not leave the other threads idle.
@@ -189,10 +189,11 @@ impl Auditor {
         let mut whole = Partial::default();
         // Spares the parts what the whole would drop; when they see it move does not change what is kept.
         let worst_floor = AtomicU64::new(Badness::default().to_bits());
+        let mut assembly = self.assembly();
         self.drive(
             input,
             filter,
-            &mut history,
+            (&mut assembly, &mut history),
             |batch| self.render(batch, &renderers, Badness::from_bits(worst_floor.load(Ordering::Relaxed))),
             |(partial, chunks), at| {
                 whole.merge(partial);
@@ -205,7 +206,7 @@ impl Auditor {
                 Ok(if nobody_reads { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
             },
         )?;
-        for (name, limit, times) in history.limits_reached() {
+        for (name, limit, times) in assembly.limits_reached().chain(history.limits_reached()) {
             whole.limit(name, limit, times);
         }
         let mut report = Report::new(whole, &totals(input), &self.settings.gate, &self.settings.engines.health);
@@ -234,7 +235,7 @@ impl Auditor {
             let opinions = batch.into_iter().filter_map(|unit| self.opinion(unit));
             opinions.filter(|opinion| is_wanted(&opinion.identity())).map(|opinion| opinion.record()).next()
         };
-        self.drive(input, filter, &mut history, find, |part, _| {
+        self.drive(input, filter, (&mut self.assembly(), &mut history), find, |part, _| {
             found = part;
             Ok(if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
@@ -245,6 +246,11 @@ impl Auditor {
     fn history(&self) -> History {
         let engines = self.baseline_engines.iter().map(|engine| Box::new(engine.clone()) as Box<dyn BaselineEngine>);
         History::new(&self.settings.history_settings(), engines.collect())
+    }
+
+    /// The ordered step of stage 2, which has seen nothing yet.
+    fn assembly(&self) -> Assembly {
+        Assembly::new(&self.settings.assemble)
     }
 
     /// How names of the log are shown.
@@ -273,6 +279,9 @@ impl Auditor {
             let shifts = observed.1.as_mut().map(|observation| mem::take(&mut observation.shifts));
             match &observed.0.outcome {
                 Outcome::Skipped => partial.skipped(),
+                Outcome::Merged => partial.merged(),
+                // The first is counted with its record, and the others have become something else by now.
+                Outcome::Held | Outcome::Piece(..) | Outcome::Span(..) | Outcome::Joined(_) => {}
                 Outcome::Aside(aside) => {
                     let place = &observed.0.place;
                     partial.aside(aside.format.names(), aside.what, aside.is_parent, &place.source, place.line);
@@ -308,7 +317,7 @@ impl Auditor {
         &self,
         input: &mut Reader,
         filter: &Filter,
-        history: &mut History,
+        (assembly, history): (&mut Assembly, &mut History),
         render: impl Fn(Vec<Observed<'_>>) -> P + Sync,
         mut commit: impl FnMut(P, &Progress) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
@@ -329,7 +338,7 @@ impl Auditor {
             let (next, flow) = rayon::join(
                 || read_round(input),
                 || {
-                    self.round(&round, &analyst, history, &render, |part, units| {
+                    self.round(&round, &analyst, (assembly, history), &render, |part, units| {
                         progress.units += units;
                         commit(part, &progress)
                     })
@@ -340,6 +349,11 @@ impl Auditor {
             }
             round = next;
         }
+        let rest = assembly.finish(&analyst).units;
+        if !rest.is_empty() {
+            progress.units += rest.len() as u64;
+            let _last = commit(render(self.observe(rest, history)), &progress)?;
+        }
         Ok(())
     }
 
@@ -349,7 +363,7 @@ impl Auditor {
         &self,
         batches: &[Batch],
         analyst: &Analyst<'_>,
-        history: &mut History,
+        (assembly, history): (&mut Assembly, &mut History),
         render: &(impl Fn(Vec<Observed<'_>>) -> P + Sync),
         mut commit: impl FnMut(P, u64) -> Result<ControlFlow<()>> + Send,
     ) -> Result<ControlFlow<()>> {
@@ -357,8 +371,12 @@ impl Auditor {
         let chunks = batches.chunks(chunk_len());
         // Two steps more than there are chunks, so that the last one comes through.
         for chunk in chunks.chain([&[][..], &[][..]]) {
-            let observe = || analysed.into_iter().map(|batch| self.observe(batch, history)).collect();
-            let analyse = || chunk.par_iter().map(|batch| analyst.batch(batch)).collect();
+            let observe = || analysed.into_iter().map(|part: Part<'_>| self.observe(part.units, history)).collect();
+            let analyse = || {
+                let mut parts: Vec<Part<'_>> = chunk.par_iter().map(|batch| analyst.batch(batch)).collect();
+                assembly.run(&mut parts, analyst);
+                parts
+            };
             let finish = || -> Result<ControlFlow<()>> {
                 let part = |batch: Vec<Observed<'_>>| (batch.len() as u64, render(batch));
                 let parts: Vec<(u64, P)> = observed.into_par_iter().map(part).collect();
@@ -384,7 +402,7 @@ impl Auditor {
             let observation = match &unit.outcome {
                 Outcome::Call(call) => Some(history.observe(&call.row)),
                 Outcome::Feedback(row) => Some(history.observe(row)),
-                Outcome::Skipped | Outcome::Aside(_) | Outcome::Rejected(_) => None,
+                _ => None,
             };
             (unit, observation)
         };
@@ -525,7 +543,7 @@ mod tests {
             parts += 1;
             Ok(ControlFlow::Continue(()))
         };
-        auditor.drive(&mut input, &Filter::default(), &mut history, part, merge).unwrap();
+        auditor.drive(&mut input, &Filter::default(), (&mut auditor.assembly(), &mut history), part, merge).unwrap();
         assert!(parts > 3, "{parts} batches");
         Report::new(whole, &totals(&input), &gate::Policy::default(), &auditor.settings.engines.health)
     }
@@ -548,7 +566,8 @@ mod tests {
             parts += 1;
             Ok(if parts == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
-        auditor.drive(&mut reader(), &Filter::default(), &mut auditor.history(), |_| (), stop).unwrap();
+        let memory = (&mut auditor.assembly(), &mut auditor.history());
+        auditor.drive(&mut reader(), &Filter::default(), memory, |_| (), stop).unwrap();
         assert_eq!(parts, 2);
     }
 

@@ -297,6 +297,11 @@ impl Notes {
         self.0 |= 1 << note as u8;
     }
 
+    /// Takes a note out.
+    pub fn remove(&mut self, note: Note) {
+        self.0 &= !(1 << note as u8);
+    }
+
     /// Adds the notes of another set.
     pub fn merge(&mut self, other: Notes) {
         self.0 |= other.0;

@@ -6,6 +6,8 @@
 //! - [`fields`]: the fields of the normal form, and what logs call them
 //! - [`native`]: our own names and shapes, and the common ones beside them
 //! - [`openai_chat`]: OpenAI Chat Completions bodies, bare or as request/response pairs
+//! - [`piece`]: what units say that are a part of a record
+//! - [`stream`]: streamed answers put together again
 //! - [`mapping`]: `--map field=/json/pointer`, for home-made logs
 //! - [`schema`]: the JSON Schema of the normal form
 //! - [`values`]: times, counts and names out of JSON values
@@ -17,9 +19,11 @@ pub mod json;
 pub mod mapping;
 pub mod native;
 pub mod openai_chat;
+pub mod piece;
 pub mod reader;
 mod scan;
 pub mod schema;
+pub mod stream;
 pub mod values;
 
 use std::borrow::Cow;

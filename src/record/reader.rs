@@ -73,6 +73,13 @@ pub struct Piece<'a> {
     pub value: Json<'a>,
 }
 
+impl Piece<'_> {
+    /// The same piece, owning its text.
+    pub fn into_owned(self) -> Piece<'static> {
+        Piece { format: self.format, value: self.value.into_owned() }
+    }
+}
+
 /// A value that holds no call of its own, and is counted by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aside {
@@ -125,6 +132,14 @@ impl RecordReader {
             Some(at) => Parsed::One(Err(not_an_object(&unit[at..], at))),
             None => Parsed::One(Err(Rejected { byte: 0, reason: "blank".to_owned() })),
         }
+    }
+
+    /// Reads a tree that was put together from several units: a body, or a pair of bodies.
+    ///
+    /// # Errors
+    /// When it is no record.
+    pub fn read_tree(&self, tree: Json<'static>) -> Result<Entry<'static>, Rejected> {
+        self.to_entry(tree, b"", 0)
     }
 
     /// A unit that begins with an object: one record, unless more text follows.
