@@ -30,6 +30,9 @@ mod otel_events;
 mod streams;
 pub mod tool_calls;
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     mem,
