@@ -45,7 +45,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     input::Place,
     record::{
-        Aside, Format, Piece, Problem, Record,
+        Aside, Container, Dialect, Format, Kind, Piece, Problem, Record,
         json::Json,
         piece::{self, Part},
     },
@@ -114,6 +114,8 @@ pub enum Whole {
     Tree(Json<'static>),
     /// A record, and the texts that it lacks, as a pair of bodies.
     Completed(Box<Record<'static>>, Json<'static>),
+    /// A record that is the end of an answer, and the body that comes before it.
+    Continued(Box<Record<'static>>, Json<'static>),
 }
 
 impl Joined {
@@ -124,6 +126,17 @@ impl Joined {
     fn lacking(mut self, field: &str, reason: impl Into<String>) -> Joined {
         self.problems.push(Problem { field: field.to_owned(), reason: reason.into() });
         self
+    }
+}
+
+/// Whether a record may be a part of another: a line of a batch file, the last part of a streamed answer of Gemini, a span
+/// whose texts stand in events of its own.
+pub fn is_part(record: &Record<'_>) -> bool {
+    let is_silent = || record.response.is_none() && record.tool_calls.is_empty();
+    match (record.format.container, record.format.dialect) {
+        (Container::OpenAiBatch | Container::AnthropicBatch, _) | (Container::Bare, Some(Dialect::Gemini)) => true,
+        (_, Some(Dialect::GenAi136)) => record.span.is_some() && record.kind == Kind::Llm && is_silent(),
+        _ => false,
     }
 }
 
@@ -155,8 +168,8 @@ pub struct Pushed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Key {
     Stream(u64),
-    BatchRequest(u64),
-    BatchAnswer(u64),
+    /// By id, and whether it is an answer.
+    Batch(u64, bool),
     Mcp(u64),
     ClaudeCode(u64),
     Codex(u64),
@@ -176,8 +189,7 @@ struct Open {
 #[derive(Debug)]
 enum Body {
     Stream(streams::Answer),
-    BatchRequest(batches::Request),
-    BatchAnswer(batches::Answer),
+    Batch(batches::Half),
     Mcp(mcp::Request),
     ClaudeCode(claude_code::Turn),
     Codex(codex::Turn),
@@ -236,9 +248,6 @@ impl Assembler {
             Ok(Part::Aside(what)) => Fate::Aside(Aside { format, what, is_parent: false }),
             Ok(Part::Event { dialect, id, event }) => self.push_event(&mut step, dialect, id.as_deref(), event),
             Ok(Part::StreamEnd) => self.end_stream(&mut step),
-            Ok(Part::StreamFrame) => self.frame_stream(&step),
-            Ok(Part::BatchRequest(request)) => self.push_request(&mut step, request),
-            Ok(Part::BatchAnswer(answer)) => self.push_answer(&mut step, answer),
             Ok(Part::Mcp(line)) => self.push_mcp(&mut step, line),
             Ok(Part::ClaudeCode(line)) => self.push_claude_code(&mut step, line),
             Ok(Part::Codex(line)) => self.push_codex(&mut step, line),
@@ -248,12 +257,16 @@ impl Assembler {
         Pushed { fate, records: step.records, traffic: step.traffic }
     }
 
-    /// Takes a span whose texts may stand in events of its own, which took `bytes` in the input.
-    pub fn push_span(&mut self, place: Place, bytes: usize, span: Record<'static>) -> Pushed {
+    /// Takes a record that may be a part of another, which took `bytes` in the input: see [`is_part`].
+    pub fn push_record(&mut self, place: Place, bytes: usize, record: Record<'static>) -> Pushed {
         self.pieces += 1;
-        let format = span.format;
-        let mut step = Step { place, format, bytes: bytes as u64 + PIECE_BYTES, records: Vec::new(), traffic: Vec::new() };
-        let fate = self.push_otel_span(&mut step, span);
+        let (format, bytes) = (record.format, bytes as u64 + PIECE_BYTES);
+        let mut step = Step { place, format, bytes, records: Vec::new(), traffic: Vec::new() };
+        let fate = match format.container {
+            Container::OpenAiBatch | Container::AnthropicBatch => self.push_half(&mut step, record),
+            Container::Bare => self.push_last_part(&mut step, record),
+            _ => self.push_otel_span(&mut step, record),
+        };
         self.make_room(&mut step);
         Pushed { fate, records: step.records, traffic: step.traffic }
     }
@@ -337,8 +350,7 @@ impl Open {
         let Open { place, format, body, .. } = self;
         match body {
             Body::Stream(answer) => Some(answer.join(place, format)),
-            Body::BatchRequest(request) => Some(request.join_alone(place, format)),
-            Body::BatchAnswer(answer) => Some(answer.join_alone(place, format)),
+            Body::Batch(half) => Some(half.join_alone(place, format)),
             Body::Mcp(request) => Some(request.join_alone(place, format)),
             Body::ClaudeCode(turn) => turn.join(format),
             Body::Codex(turn) => turn.join(format),

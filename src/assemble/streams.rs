@@ -9,7 +9,7 @@
 use crate::{
     input::Place,
     record::{
-        Aside, Format,
+        Aside, Format, Record,
         json::Json,
         stream::{Progress, Stream, StreamDialect},
     },
@@ -77,8 +77,6 @@ impl Assembler {
         let mut stream = Stream::new(dialect);
         let progress = stream.absorb(event);
         let number = self.begin(step, key, Body::Stream(Answer { stream, name }));
-        // A part that is a whole answer of its own needs no token counts.
-        let progress = if dialect == StreamDialect::Gemini && progress == Progress::Ended { Progress::Complete } else { progress };
         self.note_progress(number, progress, step);
         Fate::Held
     }
@@ -89,12 +87,23 @@ impl Assembler {
         if let Some(number) = self.ended.iter().map(|(_, number)| *number).find(is_here) {
             self.let_go(number, step);
         }
-        self.frame_stream(step)
+        Fate::Aside(Aside { format: step.format, what: "the end of a stream", is_parent: false })
     }
 
-    /// Takes a line of the framing of server-sent events.
-    pub(super) fn frame_stream(&mut self, step: &Step) -> Fate {
-        Fate::Aside(Aside { format: step.format, what: "framing of a stream", is_parent: false })
+    /// Takes a response of Gemini that says why it ended: the last part of a stream where one is open, else a record.
+    pub(super) fn push_last_part(&mut self, step: &mut Step, record: Record<'static>) -> Fate {
+        let names = [record.response_id.as_deref().unwrap_or(NO_ID), NO_ID];
+        let names = names.map(|id| hash::combine(step.in_source(id), StreamDialect::Gemini as u64));
+        let open = names.into_iter().find_map(|name| self.take_waiting(Key::Stream(name)));
+        let Some(open) = open else {
+            step.records.push(Joined::new(step.place.clone(), step.format, Whole::Record(Box::new(record))));
+            return Fate::Held;
+        };
+        if let Body::Stream(answer) = open.body {
+            let whole = Whole::Continued(Box::new(record), answer.stream.into_body());
+            step.records.push(Joined::new(open.place, open.format, whole));
+        }
+        Fate::Merged
     }
 
     fn note_progress(&mut self, number: u64, progress: Progress, step: &mut Step) {

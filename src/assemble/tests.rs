@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::record::{Container, Kind};
+use crate::record::{Entry, Parsed, RecordReader};
 
 /// What came out: the line on which each record begins, and what it is; and the fates of all pieces.
 #[derive(Debug, Default, PartialEq)]
@@ -48,7 +48,11 @@ fn note(run: &mut Run, joined: Joined) {
             record.result.as_ref().map_or("nothing".to_owned(), Json::to_compact_string),
             record.execution_time_ms
         ),
-        Whole::Record(record) => format!("{record:?}"),
+        Whole::Record(record) => {
+            let texts: Vec<&str> = record.prompt.texts().map(|(_, text)| text).collect();
+            format!("{:?} {texts:?} {:?}", record.id, record.response)
+        }
+        Whole::Continued(record, tree) => format!("{:?} {}", record.id, tree.to_compact_string()),
         Whole::Completed(record, tree) => format!("{:?} {}", record.id, tree.to_compact_string()),
     };
     run.further += usize::from(joined.is_further);
@@ -59,7 +63,13 @@ fn note(run: &mut Run, joined: Joined) {
 fn run_with(limits: &Limits, lines: &[(Container, &str, &str)]) -> Run {
     let (mut assembler, mut pairer, mut run) = (Assembler::new(limits), tool_calls::Pairer::new(limits), Run::default());
     for (number, (container, source, text)) in (1..).zip(lines) {
-        let pushed = assembler.push(place(source, number), text.len(), piece(*container, text));
+        let place = place(source, number);
+        let pushed = match RecordReader::default().read(text.as_bytes()) {
+            Parsed::One(Ok(Entry::Record(record))) if is_part(&record) => {
+                assembler.push_record(place, text.len(), record.into_owned())
+            }
+            _ => assembler.push(place, text.len(), piece(*container, text)),
+        };
         pushed.records.into_iter().for_each(|joined| note(&mut run, joined));
         for traffic in pushed.traffic {
             pairer.push(traffic).into_iter().for_each(|joined| note(&mut run, joined));
@@ -169,23 +179,25 @@ fn anthropic_and_responses_events_belong_to_their_source() {
 
 #[test]
 fn batches_are_joined_in_either_order() {
-    let request = r#"{"custom_id":"r1","method":"POST","url":"/v1/chat/completions","body":{"model":"m","messages":[]}}"#;
-    let answer = r#"{"id":"b","custom_id":"r1","response":{"status_code":200,"body":{"id":"c","choices":[]}},"error":null}"#;
+    let request = r#"{"custom_id":"r1","method":"POST","url":"/v1/chat/completions","body":{"model":"m","messages":[{"role":"user","content":"2+2?"}]}}"#;
+    let answer = r#"{"id":"b","custom_id":"r1","response":{"status_code":200,"body":{"id":"c","choices":[{"message":{"content":"4"}}]}},"error":null}"#;
     let other = r#"{"custom_id":"r2","response":null,"error":{"code":"batch_expired","message":"late"}}"#;
-    let batch = Container::OpenAiBatch;
-    let pair = r#"{"id":"r1","request":{"model":"m","messages":[]},"response":{"id":"c","choices":[]}}"#;
-    for lines in [[request, answer], [answer, request]] {
-        let joined = run(batch, &lines);
+    let batch = |lines: &[(&str, &str)]| {
+        let lines: Vec<_> = lines.iter().map(|(source, line)| (Container::OpenAiBatch, *source, *line)).collect();
+        run_with(&Limits::default(), &lines)
+    };
+    let pair = "Some(\"r1\") [\"2+2?\"] Some(\"4\")";
+    for lines in [[("in", request), ("out", answer)], [("out", answer), ("in", request)]] {
+        let joined = batch(&lines);
         assert_eq!(joined.records, [(1, pair.to_owned())]);
         assert_eq!(joined.fates, [Fate::Held, Fate::Merged]);
+        assert!(joined.problems.is_empty());
     }
-    let alone = run(batch, &[request, other]);
+    let alone = batch(&[("in", request), ("out", other)]);
     assert_eq!(alone.problems, ["custom_id has no answer in the log", "custom_id has no request in the log"]);
-    assert_eq!(alone.texts()[1], r#"{"id":"r2","error":"late"}"#);
-    // Across files, and ids that come again, in their order.
-    let lines = [(batch, "in", request), (batch, "in", request), (batch, "out", answer), (batch, "out", answer)];
-    let run = run_with(&Limits::default(), &lines);
-    assert_eq!(run.records, [(1, pair.to_owned()), (2, pair.to_owned())]);
+    // Ids that come again are paired in their order.
+    let again = batch(&[("in", request), ("in", request), ("out", answer), ("out", answer)]);
+    assert_eq!(again.records, [(1, pair.to_owned()), (2, pair.to_owned())]);
 }
 
 #[test]
@@ -337,13 +349,10 @@ fn a_codex_session_becomes_calls_of_the_model_and_of_tools() {
 #[test]
 fn events_find_their_span_whichever_comes_first() {
     let event = |name: &str, body: &str| {
-        format!(r#"{{"timeUnixNano":"1795187162231231093","traceId":"AB","spanId":"cd","eventName":"gen_ai.{name}","body":{{"kvlistValue":{{"values":[{body}]}}}}}}"#)
+        format!(r#"{{"trace_id":"ab","span_id":"cd","event":"gen_ai.{name}","time":"1795187162231231093","body":{body}}}"#)
     };
-    let user = event("user.message", r#"{"key":"content","value":{"stringValue":"Hello!"}}"#);
-    let choice = event(
-        "choice",
-        r#"{"key":"index","value":{"intValue":"0"}},{"key":"message","value":{"kvlistValue":{"values":[{"key":"content","value":{"stringValue":"Hi"}}]}}}"#,
-    );
+    let user = event("user.message", r#"{"content":"Hello!"}"#);
+    let choice = event("choice", r#"{"index":0,"message":{"content":"Hi"}}"#);
     let mut span = Record::new(Kind::Llm);
     span.id = Some("span".into());
     span.span = Some(Box::new(crate::record::Span {
@@ -353,24 +362,24 @@ fn events_find_their_span_whichever_comes_first() {
     }));
     let expected = concat!(
         r#"Some("span") {"request":{"messages":[{"role":"user","content":"Hello!"}]},"#,
-        r#""response":{"object":"chat.completion","choices":[{"index":"0","message":{"content":"Hi"}}]}}"#
+        r#""response":{"object":"chat.completion","choices":[{"index":0,"message":{"content":"Hi"}}]}}"#
     );
     for at in 0..3 {
-        let (mut assembler, mut run) = (Assembler::new(&Limits::default()), Run::default());
+        let (mut assembler, mut all) = (Assembler::new(&Limits::default()), Run::default());
         let mut lines = vec![Some(&user), Some(&choice)];
         lines.insert(at, None);
         for (number, line) in (1..).zip(lines) {
             let pushed = match line {
-                None => assembler.push_span(place("spans", number), 1, span.clone()),
+                None => assembler.push_record(place("spans", number), 1, span.clone()),
                 Some(text) => assembler.push(place("logs", number), 1, piece(Container::Otlp, text)),
             };
-            pushed.records.into_iter().for_each(|joined| note(&mut run, joined));
-            run.fates.push(pushed.fate);
+            pushed.records.into_iter().for_each(|joined| note(&mut all, joined));
+            all.fates.push(pushed.fate);
         }
-        assert_eq!(run.records, [(1, expected.to_owned())], "the span at {at}");
-        assert_eq!(run.fates, [Fate::Held, Fate::Merged, Fate::Merged]);
+        assert_eq!(all.records, [(1, expected.to_owned())], "the span at {at}");
+        assert_eq!(all.fates, [Fate::Held, Fate::Merged, Fate::Merged]);
     }
-    let alone = self::run(Container::Otlp, &[&user, &choice]);
+    let alone = run(Container::Otlp, &[&user, &choice]);
     assert_eq!(alone.problems, ["span is not in the log"]);
 }
 

@@ -31,7 +31,7 @@ use crate::{
     },
     input::{Batch, Content, Cut, Place},
     record::{
-        Aside, Dialect, Entry, Format, Kind, Note, Piece, Record,
+        Aside, Entry, Format, Kind, Note, Piece, Record,
         json::Json,
         reader::{Parsed, RecordReader, Rejected},
     },
@@ -80,8 +80,8 @@ pub enum Outcome<'a> {
     Aside(Aside),
     /// A piece of a record, on its way to the ordered step.
     Piece(Box<Piece<'static>>, usize),
-    /// A span whose texts may stand in other units, on its way to the ordered step.
-    Span(Box<Record<'static>>, usize),
+    /// A record that may be a part of another, on its way to the ordered step.
+    Part(Box<Record<'static>>, usize),
     /// A record out of the ordered step, on its way to be analysed.
     Joined(Box<Joined>),
     /// The first piece of a record, which is counted when that comes out.
@@ -148,14 +148,14 @@ impl Analyst<'_> {
                 // A piece that the sample leaves out may belong to a record that it takes.
                 let outcome = match parsed {
                     Ok(Entry::Piece(piece)) => Outcome::Piece(Box::new(piece.into_owned()), bytes),
-                    Ok(Entry::Record(record)) if waits_for_texts(&record) => {
-                        Outcome::Span(Box::new(record.into_owned()), bytes)
+                    Ok(Entry::Record(record)) if assemble::is_part(&record) => {
+                        Outcome::Part(Box::new(record.into_owned()), bytes)
                     }
                     _ if !is_sampled => Outcome::Skipped,
                     parsed => self.analyse(parsed, None),
                 };
                 let traffic = traffic_of(&outcome, &place);
-                part.has_pieces |= matches!(outcome, Outcome::Piece(..) | Outcome::Span(..));
+                part.has_pieces |= matches!(outcome, Outcome::Piece(..) | Outcome::Part(..));
                 part.has_traffic |= !traffic.is_empty() || mark_of(&outcome).is_some();
                 part.units.push(Analysed { place, is_further, outcome, traffic });
             };
@@ -195,6 +195,10 @@ impl Analyst<'_> {
         let record = match whole {
             Whole::Record(record) => Ok(*record),
             Whole::Tree(tree) => self.read_tree(tree),
+            Whole::Continued(record, before) => Ok(match self.read_tree(before) {
+                Ok(before) => continued(*record, before),
+                Err(_) => *record,
+            }),
             Whole::Completed(record, texts) => Ok(match self.read_tree(texts) {
                 Ok(texts) => completed(*record, texts),
                 Err(_) => *record,
@@ -320,7 +324,7 @@ impl Assembly {
         for mut unit in mem::take(&mut part.units) {
             let pushed = match mem::replace(&mut unit.outcome, Outcome::Held) {
                 Outcome::Piece(piece, bytes) => self.assembler.push(unit.place.clone(), bytes, *piece),
-                Outcome::Span(span, bytes) => self.assembler.push_span(unit.place.clone(), bytes, *span),
+                Outcome::Part(record, bytes) => self.assembler.push_record(unit.place.clone(), bytes, *record),
                 outcome => {
                     units.push(Analysed { outcome, ..unit });
                     continue;
@@ -396,18 +400,9 @@ fn analyse_joined(parts: &mut [Part<'_>], analyst: &Analyst<'_>) {
 fn is_piece(parsed: &Result<Entry<'_>, Rejected>) -> bool {
     match parsed {
         Ok(Entry::Piece(_)) => true,
-        Ok(Entry::Record(record)) => waits_for_texts(record),
+        Ok(Entry::Record(record)) => assemble::is_part(record),
         _ => false,
     }
-}
-
-/// Whether the texts of a span may stand in events of its own.
-fn waits_for_texts(record: &Record<'_>) -> bool {
-    record.span.is_some()
-        && record.format.dialect == Some(Dialect::GenAi136)
-        && record.kind == Kind::Llm
-        && record.response.is_none()
-        && record.tool_calls.is_empty()
 }
 
 /// A record with the texts that it lacks.
@@ -422,6 +417,18 @@ fn completed(mut record: Record<'static>, texts: Record<'static>) -> Record<'sta
         record.tool_calls = texts.tool_calls;
     }
     record.notes.remove(Note::NoText);
+    record
+}
+
+/// A record that is the end of an answer, with what comes before it.
+fn continued(mut record: Record<'static>, before: Record<'static>) -> Record<'static> {
+    if let Some(text) = before.response {
+        record.response = Some((text.into_owned() + record.response.as_deref().unwrap_or_default()).into());
+    }
+    record.tool_calls.splice(0..0, before.tool_calls);
+    record.prompt_tokens = record.prompt_tokens.or(before.prompt_tokens);
+    record.response_tokens = record.response_tokens.or(before.response_tokens);
+    record.model = record.model.or(before.model);
     record
 }
 

@@ -281,7 +281,7 @@ impl Auditor {
                 Outcome::Skipped => partial.skipped(),
                 Outcome::Merged => partial.merged(),
                 // The first is counted with its record, and the others have become something else by now.
-                Outcome::Held | Outcome::Piece(..) | Outcome::Span(..) | Outcome::Joined(_) => {}
+                Outcome::Held | Outcome::Piece(..) | Outcome::Part(..) | Outcome::Joined(_) => {}
                 Outcome::Aside(aside) => {
                     let place = &observed.0.place;
                     partial.aside(aside.format.names(), aside.what, aside.is_parent, &place.source, place.line);

@@ -5,25 +5,31 @@
 //! - [`format`](mod@format): what a record was written by: container and dialect
 //! - [`fields`]: the fields of the normal form, and what logs call them
 //! - [`native`]: our own names and shapes, and the common ones beside them
-//! - [`openai_chat`]: OpenAI Chat Completions bodies, bare or as request/response pairs
+//! - `detect`: what a value was written by, told from its keys
+//! - `envelope`: containers, one file per writer
+//! - `body`: what was asked and answered, in the dialects of the providers
 //! - [`piece`]: what units say that are a part of a record
 //! - [`stream`]: streamed answers put together again
 //! - [`mapping`]: `--map field=/json/pointer`, for home-made logs
 //! - [`schema`]: the JSON Schema of the normal form
 //! - [`values`]: times, counts and names out of JSON values
+//! - `text_line`: lines that are no JSON and hold some
 //! - `scan`: why a unit is not strict JSON, and what can be read of it all the same
 
+mod body;
+mod detect;
+mod envelope;
 pub mod fields;
 pub mod format;
 pub mod json;
 pub mod mapping;
 pub mod native;
-pub mod openai_chat;
 pub mod piece;
 pub mod reader;
 mod scan;
 pub mod schema;
 pub mod stream;
+mod text_line;
 pub mod values;
 
 use std::borrow::Cow;

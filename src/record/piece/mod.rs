@@ -1,13 +1,11 @@
 //! A piece, understood: what a unit that is a part of a record says, for the stage that puts records together.
 //!
-//! - [`batch`]: lines of batch files
 //! - [`mcp`]: messages of the Model Context Protocol
 //! - [`claude_code`], [`codex`]: lines of sessions of coding agents
 //! - [`otel_event`]: events of the GenAI conventions up to 1.36
 //!
 //! Events of streams are taken as they are; [`stream`](super::stream) puts them together.
 
-pub mod batch;
 pub mod claude_code;
 pub mod codex;
 pub mod mcp;
@@ -33,12 +31,6 @@ pub enum Part {
     },
     /// That a stream of server-sent events is over (`[DONE]`).
     StreamEnd,
-    /// Framing of server-sent events without any content.
-    StreamFrame,
-    /// A request of a batch file.
-    BatchRequest(batch::Line),
-    /// An answer of a batch file.
-    BatchAnswer(batch::Line),
     /// A message of the Model Context Protocol.
     Mcp(mcp::Line),
     /// A line of a Claude Code session.
@@ -51,6 +43,9 @@ pub enum Part {
     Aside(&'static str),
 }
 
+/// What ends a stream of server-sent events.
+pub const STREAM_END: &str = "[DONE]";
+
 /// Understands a piece.
 ///
 /// # Errors
@@ -58,7 +53,6 @@ pub enum Part {
 pub fn read(piece: Piece<'static>) -> Result<Part, String> {
     let Piece { format, value } = piece;
     match format.container {
-        Container::OpenAiBatch | Container::AnthropicBatch => batch::read(value),
         Container::Mcp | Container::McpDesktop => mcp::read(value),
         Container::ClaudeCode => claude_code::read(value),
         Container::Codex => codex::read(value),
@@ -68,8 +62,8 @@ pub fn read(piece: Piece<'static>) -> Result<Part, String> {
 }
 
 fn read_event(value: Json<'static>) -> Result<Part, String> {
-    if let Json::String(text) = &value {
-        return Ok(if text == "[DONE]" { Part::StreamEnd } else { Part::StreamFrame });
+    if value.as_str() == Some(STREAM_END) {
+        return Ok(Part::StreamEnd);
     }
     match Stream::event_of(&value) {
         Some((dialect, id)) => Ok(Part::Event { dialect, id, event: value }),

@@ -29,6 +29,12 @@ pub fn is_part(object: &Json<'_>) -> bool {
     has_candidates || object.get("candidates").is_none() && only_usage()
 }
 
+/// Whether an object is a part of a response that goes on.
+pub fn is_open_part(object: &Json<'_>) -> bool {
+    let candidate = object.pointer("/candidates/0");
+    is_part(object) && candidate.is_none_or(|candidate| either(candidate, FINISH).is_none())
+}
+
 type Spellings = [&'static str; 2];
 
 const FINISH: Spellings = ["finishReason", "finish_reason"];
