@@ -8,7 +8,7 @@ use llmverify::{
     input::{Limits, Reader},
     pipeline::{Auditor, Filter, Sink},
     record::{Prompt, Record, json::Json},
-    report::{Report, format::Format},
+    report::{Records, Report, jsonl::Jsonl},
 };
 use serde_json::{Map, Value, json};
 
@@ -76,7 +76,7 @@ fn audit(files: &[String]) -> (Vec<Value>, Vec<String>, Report) {
     let mut input = Reader::open(&paths, Limits::default()).unwrap();
     let mut lines = Vec::new();
     let report = {
-        let mut sinks = [Sink::new(Format::Jsonl, &mut lines)];
+        let mut sinks = [Sink::new(&Jsonl, Records::All, &mut lines)];
         auditor.audit(&mut input, &Filter::default(), &mut sinks, |_| {}).unwrap()
     };
     let order = String::from_utf8(lines).unwrap();
@@ -97,22 +97,35 @@ fn cases() -> Map<String, Value> {
 
 #[test]
 fn every_fixture_is_put_together_as_expected() {
-    for (name, case) in cases() {
-        let files: Vec<String> = name.split(" + ").map(str::to_owned).collect();
-        let (mut seen, order, report) = audit(&files);
-        let ledger = serde_json::to_value(&report.input).unwrap();
-        assert_eq!(ledger["ledger_adds_up"], json!(true), "{name}: {ledger}");
-        for (count, expected) in case["ledger"].as_object().unwrap() {
-            assert_eq!(&ledger[count], expected, "{name}: {count} in {ledger}");
-        }
-        let expected = case["records"].as_array().unwrap();
-        assert_eq!(seen.len(), expected.len(), "{name}: {seen:#?}");
-        for record in expected {
-            let fields = record.as_object().unwrap();
-            let fits = |seen: &Value| fields.iter().all(|(field, value)| seen[field] == *value);
-            let Some(at) = seen.iter().position(fits) else { panic!("{name}: {record:#}\nis not among {seen:#?}") };
-            seen.remove(at);
-        }
-        assert_eq!(json!(order), case["order"], "{name}");
+    let faults: Vec<String> = cases().iter().flat_map(|(name, case)| check(name, case)).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// What is not as `case` has it.
+fn check(name: &str, case: &Value) -> Vec<String> {
+    let files: Vec<String> = name.split(" + ").map(str::to_owned).collect();
+    let (mut seen, order, report) = audit(&files);
+    let ledger = serde_json::to_value(&report.input).unwrap();
+    let mut faults = Vec::new();
+    if ledger["ledger_adds_up"] != json!(true) {
+        faults.push(format!("{name}: the ledger does not add up: {ledger}"));
     }
+    for (count, expected) in case["ledger"].as_object().unwrap() {
+        if ledger[count] != *expected {
+            faults.push(format!("{name}: {expected} {count} expected: {ledger}"));
+        }
+    }
+    if json!(order) != case["order"] {
+        faults.push(format!("{name}: {} expected, not {order:?}", case["order"]));
+    }
+    for record in case["records"].as_array().unwrap() {
+        let fields = record.as_object().unwrap();
+        let fits = |seen: &Value| fields.iter().all(|(field, value)| seen[field] == *value);
+        match seen.iter().position(fits) {
+            Some(at) => drop(seen.remove(at)),
+            None => faults.push(format!("{name}: not seen: {record}")),
+        }
+    }
+    faults.extend(seen.iter().map(|record| format!("{name}: not expected: {record}")));
+    faults
 }

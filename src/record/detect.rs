@@ -9,7 +9,7 @@
 //!
 //! **Limits**: a key of a writer in a record of somebody else can mislead; `--format-in` overrides.
 
-use super::{Container, body::stream, json::Json};
+use super::{Container, json::Json, stream::Stream};
 
 macro_rules! marks {
     ($($name:ident = $($key:literal)|+;)*) => {
@@ -226,7 +226,7 @@ fn is_chunk(value: &Json<'_>, has_delta: bool) -> bool {
     let is_event = || matches!(kind("type"), "message_start" | "content_block_stop" | "message_stop" | "ping");
     kind("object") == "chat.completion.chunk"
         || ((has_delta || is_event() || kind("type").starts_with("response."))
-            && stream::dialect_of_piece(value).is_some())
+            && Stream::event_of(value).is_some())
 }
 
 #[cfg(test)]

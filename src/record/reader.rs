@@ -173,6 +173,11 @@ impl RecordReader {
     /// # Errors
     /// When it is no record.
     pub fn read_tree(&self, tree: Json<'static>) -> Result<Entry<'static>, Rejected> {
+        if detect(&tree) == Container::Bare {
+            // What is left of a stream that breaks off is a part no more.
+            let entry = envelope::read_body(tree).and_then(|entry| self.settled(entry));
+            return entry.map_err(|reason| Rejected { byte: 0, reason });
+        }
         match self.to_values(tree, b"", 0, 0) {
             Values::One(outcome) => outcome,
             Values::Many(outcomes) => outcomes.into_iter().next().unwrap_or_else(|| Err(too_many(0))),

@@ -31,11 +31,12 @@ pub(super) mod wrapped;
 use std::borrow::Cow;
 
 use super::{
-    stream::gemini,
     Aside, Container, Dialect, Entry, Format, Kind, LatencySource, Note, Piece, Problem, Prompt, Record, Span,
     body::{self, Answer, Conversation, message::Joined},
     json::Json,
-    native, values,
+    native,
+    stream::{Stream, gemini},
+    values,
     values::Unit,
 };
 
@@ -105,10 +106,15 @@ pub(super) fn read<'a>(container: Container, value: Json<'a>, entries: &mut Entr
             entries.push(Ok(Entry::Piece(Piece { format: Format::of(container), value })));
         }
         Container::Stream => {
-            let dialect = body::stream::dialect_of_piece(&value);
+            let dialect = Stream::event_of(&value).map(|(dialect, _)| dialect.body());
             entries.push(Ok(Entry::Piece(Piece { format: Format { container, dialect }, value })));
         }
     }
+}
+
+/// Reads a body that stands alone.
+pub(super) fn read_body(value: Json<'_>) -> Outcome<'_> {
+    lines::bare(value)
 }
 
 /// A record in the making.

@@ -20,7 +20,10 @@ pub mod openai_responses;
 
 use std::borrow::Cow;
 
-use super::json::{Json, Number};
+use super::{
+    Dialect,
+    json::{Json, Number},
+};
 
 /// Choices, content blocks or tool calls of one stream.
 pub const PARTS_MAX: usize = 1_024;
@@ -36,6 +39,18 @@ pub enum StreamDialect {
     Anthropic,
     /// Gemini generateContent.
     Gemini,
+}
+
+impl StreamDialect {
+    /// The dialect of the body that such a stream makes.
+    pub fn body(self) -> Dialect {
+        match self {
+            StreamDialect::OpenaiChat => Dialect::OpenAiChat,
+            StreamDialect::OpenaiResponses => Dialect::OpenAiResponses,
+            StreamDialect::Anthropic => Dialect::Anthropic,
+            StreamDialect::Gemini => Dialect::Gemini,
+        }
+    }
 }
 
 /// How far a stream is after an event.
@@ -136,19 +151,6 @@ impl Stream {
             Stream::Gemini(stream) => stream.into_body(),
         }
     }
-}
-
-/// The body that a list of events of one stream makes, as gateways log it in one record; `None` when the first is none.
-pub fn body_of_events(events: Vec<Json<'static>>) -> Option<Json<'static>> {
-    let (dialect, _) = events.iter().find_map(Stream::event_of)?;
-    let mut stream = Stream::new(dialect);
-    for event in events {
-        // Such lists may hold the text "[DONE]" and the metrics of a gateway.
-        if matches!(event, Json::Object(_)) {
-            stream.absorb(event);
-        }
-    }
-    Some(stream.into_body())
 }
 
 fn string(text: impl Into<String>) -> Json<'static> {
