@@ -91,6 +91,8 @@ pub struct Settings {
     pub questions: QuestionPolicies,
     /// Priors and thresholds that differ for one stream (model or tool), by its name.
     pub streams: BTreeMap<String, StreamOverrides>,
+    /// What agents may do.
+    pub agents: tools::agent::Settings,
     /// What a real result of each tool looks like, by the tool's name.
     pub tools: BTreeMap<String, tools::profile::ToolProfile>,
     /// Ratios, priors and thresholds that were fitted on labelled records.
@@ -130,6 +132,7 @@ impl Settings {
             needs_evidence: usual.needs_evidence,
             fingerprint: self.engines.fingerprint.weights,
             behaviour: self.engines.identity.behaviour.clone(),
+            agents: self.agents.clone(),
             ..self.history.clone()
         }
     }
@@ -260,6 +263,8 @@ pub struct EngineSettings {
     pub active_content: security::active_content::Settings,
     /// The system prompt in the answer.
     pub system_prompt_leak: security::prompt_leak::Settings,
+    /// Answers against the results of their own tools.
+    pub tool_contradiction: tools::contradiction::Settings,
     /// Tool results: schema, latency, pattern, length.
     pub tools: tools::Settings,
 }

@@ -27,7 +27,7 @@ use crate::{
         language::compression,
         runtime::{fingerprint, token_rate},
         security::Evidence,
-        tools::{self, Profile},
+        tools::{self, Profile, agent},
     },
     input::{Batch, Content, Cut, Place},
     record::{
@@ -120,6 +120,7 @@ pub struct Analyst<'s> {
     pub reader: &'s RecordReader,
     pub engines: &'s [&'s dyn Engine],
     pub profiles: &'s HashMap<String, Profile>,
+    pub agents: &'s agent::Policy,
     pub scanner: &'s Scanner,
     pub suppressions: &'s Suppressions,
     pub filter: &'s Filter,
@@ -240,6 +241,7 @@ impl Analyst<'_> {
             Kind::Tool => {
                 let profile = record.tool.as_deref().and_then(|tool| self.profiles.get(tool));
                 tools::fill_row(&record, profile, &self.settings.engines.tools, &mut row);
+                agent::fill_row(&record, self.agents, &mut row);
                 row.tier0.retain(|signal| self.settings.runs(signal.id));
             }
             Kind::Llm | Kind::Feedback => {}

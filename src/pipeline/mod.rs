@@ -40,7 +40,7 @@ use crate::{
     config::{Compat, Settings},
     engines::{
         BaselineEngine, Engine, facts,
-        tools::{Profile, ToolProfile},
+        tools::{Profile, ToolProfile, agent},
     },
     history::{History, Observation},
     input::{Batch, Reader},
@@ -82,6 +82,7 @@ pub struct Auditor {
     engines: Vec<Box<dyn Engine>>,
     baseline_engines: Vec<Arc<dyn BaselineEngine>>,
     profiles: HashMap<String, Profile>,
+    agents: Arc<agent::Policy>,
     scanner: Arc<Scanner>,
     suppressions: Suppressions,
     calibration: Calibration,
@@ -104,9 +105,12 @@ impl Auditor {
         let ignored = &settings.engines.pii.ignore;
         let is_wanted = |rule: &Rule| settings.rules.looks_for(&rule.id) && !ignored.contains(&rule.id);
         let scanner = Arc::new(Scanner::of_rules(library(&settings)?, is_wanted));
+        let agents = agent::Policy::new(&settings.agents).map_err(|why| anyhow!("[agents]: {why}"))?;
+        let agents = Arc::new(agents);
         Ok(Auditor {
+            agents: agents.clone(),
             reader: RecordReader::new(settings.map.clone()),
-            engines: registry::engines(&settings, &scanner, &sources(&settings)?),
+            engines: registry::engines(&settings, &scanner, &sources(&settings)?, &agents),
             baseline_engines: registry::baseline_engines(&settings),
             profiles: profiles(&settings)?,
             scanner,
@@ -327,6 +331,7 @@ impl Auditor {
             reader: &self.reader,
             engines: &engines,
             profiles: &self.profiles,
+            agents: &self.agents,
             scanner: &self.scanner,
             suppressions: &self.suppressions,
             filter,

@@ -191,6 +191,7 @@ impl<'a> Record<'a> {
         match (field, index, &self.prompt) {
             ("response", None, _) => self.response.as_deref(),
             ("model", None, _) => self.model.as_deref(),
+            ("tool", None, _) => self.tool.as_deref(),
             ("response_id", None, _) => self.response_id.as_deref(),
             ("tool_calls", Some(Ok(index)), _) => self.tool_call_text(index, parts.next()?, pointer),
             ("system", None, _) => self.system.as_deref(),
