@@ -480,3 +480,54 @@ proptest! {
         prop_assert!(run.is_balanced());
     }
 }
+
+/// What became of the calls in conversations, one record after another.
+fn paired(records: &[&str]) -> Vec<(u64, String)> {
+    let (mut pairer, mut run) = (tool_calls::Pairer::new(&Limits::default()), Run::default());
+    for (number, text) in (1..).zip(records) {
+        let Parsed::One(Ok(Entry::Record(record))) = RecordReader::default().read(text.as_bytes()) else { panic!("{text}") };
+        if let Some(traffic) = tool_calls::traffic_of(&record, &place("log", number)) {
+            pairer.push(traffic).into_iter().for_each(|joined| note(&mut run, joined));
+        }
+    }
+    run.records
+}
+
+/// A request with these messages and an answer that calls a tool, in a session or in none.
+fn conversation(session: &str, messages: &[&str]) -> String {
+    let session = if session.is_empty() { String::new() } else { format!(r#""session_id":"{session}","#) };
+    format!(r#"{{{session}"request":{{"messages":[{}]}},"response":"ok"}}"#, messages.join(","))
+}
+
+fn said(text: &str) -> String {
+    format!(r#"{{"role":"user","content":"{text}"}}"#)
+}
+
+fn called(id: &str, city: &str) -> String {
+    format!(r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"{{\"city\":\"{city}\"}}"}}}}]}}"#)
+}
+
+fn answered(id: &str, text: &str) -> String {
+    format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"{text}"}}"#)
+}
+
+#[test]
+fn a_call_that_comes_again_with_the_conversation_is_one_record() {
+    const LONG: &str = "call_MY94XAcnfHzfAZcVHqt5FRRQ";
+    let (oslo, warm) = (called(LONG, "Oslo"), answered(LONG, "warm"));
+    let (hello, other) = (said("hello"), said("other"));
+    let once = r#"f({"city":"Oslo"}) = "warm" in None"#.to_owned();
+    // The window slides: the id is known all the same.
+    let lines = [conversation("", &[&hello, &oslo, &warm]), conversation("", &[&oslo, &warm, &other])];
+    assert_eq!(paired(&[&lines[0], &lines[1]]), [(1, once.clone())]);
+    // A session that is run again has its ids again.
+    let lines = [conversation("a", &[&hello, &oslo, &warm]), conversation("b", &[&hello, &oslo, &warm])];
+    assert_eq!(paired(&[&lines[0], &lines[1], &lines[0]]), [(1, once.clone()), (2, once.clone())]);
+    // Short ids are those of their conversation, and may come again in it.
+    let (first, second) = ([called("c", "Oslo"), answered("c", "warm")], [called("c", "Rome"), answered("c", "hot")]);
+    let both = conversation("", &[&hello, &first[0], &first[1], &second[0], &second[1], &first[0], &first[1]]);
+    let twice = r#"f({"city":"Rome"}) = "hot" in None"#.to_owned();
+    assert_eq!(paired(&[&both, &both]), [(1, once.clone()), (1, twice), (1, once.clone())]);
+    let elsewhere = conversation("", &[&other, &first[0], &first[1]]);
+    assert_eq!(paired(&[&both, &elsewhere]).len(), 4);
+}

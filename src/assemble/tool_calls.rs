@@ -6,6 +6,8 @@
 //! these came before. A result whose call is not in the same record (a session, a response that continues another) is the
 //! result of the open call of its id. Results without ids answer the calls without results in their order.
 //!
+//! A session that is run again may repeat its ids, so that an id is one of its session where there is one.
+//!
 //! A call without a result in the log is no record: it is judged with the answer that asks for it.
 //!
 //! The conversation of a record is its session; without one, what it begins with: the first message that is not of the
@@ -121,7 +123,7 @@ pub fn traffic_of(record: &Record<'_>, place: &Place) -> Option<Traffic> {
     };
     if record.kind == Kind::Tool {
         let id = record.call_id.as_deref()?.to_owned();
-        return of(0, vec![Action::Recorded { id }]);
+        return of(scope_of(record, place), vec![Action::Recorded { id }]);
     }
     let messages = match &record.prompt {
         Prompt::Messages(messages) => &messages[..],
@@ -132,7 +134,8 @@ pub fn traffic_of(record: &Record<'_>, place: &Place) -> Option<Traffic> {
         return None;
     }
     let scope = scope_of(record, place);
-    let mut walk = Walk { scope, seen: HashMap::new(), open: VecDeque::new(), actions: Vec::new() };
+    let has_session = record.session_id.is_some();
+    let mut walk = Walk { scope, has_session, seen: HashMap::new(), open: VecDeque::new(), actions: Vec::new() };
     for message in messages {
         message.tool_calls.iter().for_each(|call| walk.call(call));
         if is_result(message) {
@@ -169,6 +172,7 @@ pub fn scope_of(record: &Record<'_>, place: &Place) -> u64 {
 /// A way through the messages of one record.
 struct Walk {
     scope: u64,
+    has_session: bool,
     /// How often each id, tool and arguments came.
     seen: HashMap<u64, u64>,
     /// Calls without results so far, oldest first.
@@ -191,7 +195,7 @@ impl Walk {
         let times = self.seen.entry(same).or_default();
         *times += 1;
         let key = match id {
-            Some(id) if is_unique(id) => hash::name(id),
+            Some(id) if is_unique(id) => id_key(self.scope, self.has_session, id),
             _ => hash::combine(hash::combine(self.scope, same), *times),
         };
         let args = call.args.clone().into_owned();
@@ -234,9 +238,10 @@ fn is_unique(id: &str) -> bool {
     id.len() >= UNIQUE_ID_CHARS
 }
 
-/// The name under which a result finds its call.
-fn id_key(scope: u64, id: &str) -> u64 {
-    if is_unique(id) { hash::name(id) } else { hash::combine(scope, hash::name(id)) }
+/// The name under which a result finds its call. Within a session, ids are those of the session: a session that is run
+/// again may repeat them.
+fn id_key(scope: u64, has_session: bool, id: &str) -> u64 {
+    if is_unique(id) && !has_session { hash::name(id) } else { hash::combine(scope, hash::name(id)) }
 }
 
 /// Pairs calls with results over all records.
@@ -297,23 +302,24 @@ impl Pairer {
     pub fn push(&mut self, traffic: Traffic) -> Vec<Joined> {
         let Traffic { scope, session, place, format, actions } = traffic;
         let mut records = Vec::new();
+        let id_key = |id: &str| id_key(scope, session.is_some(), id);
         for action in actions {
             self.calls += 1;
             match action {
                 Action::Call { id, tool, args, time_ms } => {
-                    let key = id_key(scope, &id);
+                    let key = id_key(&id);
                     let id_key = Some(key);
                     let (id, session, place) = (Some(id), session.clone(), place.clone());
                     let bytes = 0;
                     self.hold(Open { key, id_key, id, place, format, session, scope, tool, args, time_ms, bytes });
                 }
                 Action::Asked { id, key, tool, args } => {
-                    let id_key = id.as_deref().map(|id| id_key(scope, id));
+                    let id_key = id.as_deref().map(id_key);
                     let (session, place, time_ms, bytes) = (session.clone(), place.clone(), None, 0);
                     self.hold(Open { key, id_key, id, place, format, session, scope, tool, args, time_ms, bytes });
                 }
                 Action::Result { id, tool, result, is_error, time_ms, duration_ms } => {
-                    let name = id_key(scope, &id);
+                    let name = id_key(&id);
                     let answer = Answer { result, is_error, time_ms, duration_ms };
                     if let Some(open) = self.by_id.get(&name).copied().and_then(|number| self.take(number)) {
                         self.done.put(open.key, ());
@@ -340,7 +346,7 @@ impl Pairer {
                     records.push(known.unwrap_or(open).answered(answer));
                 }
                 Action::Recorded { id } => {
-                    let name = id_key(scope, &id);
+                    let name = id_key(&id);
                     if is_unique(&id) {
                         self.done.put(name, ());
                         self.by_key.get(&name).copied().and_then(|number| self.take(number));
@@ -354,9 +360,13 @@ impl Pairer {
         records
     }
 
-    /// Whether the log has had a record of its own for this call, or one was made.
-    pub fn is_done(&self, call_id: &str) -> bool {
-        is_unique(call_id) && self.done.contains(&hash::name(call_id))
+    /// Whether the call of a tool record is one already, in the log or made of a conversation.
+    pub fn is_done(&self, record: &Record<'_>) -> bool {
+        let Some(id) = record.call_id.as_deref().filter(|id| record.kind == Kind::Tool && is_unique(id)) else {
+            return false;
+        };
+        let session = record.session_id.as_deref().map(hash::name);
+        self.done.contains(&id_key(session.unwrap_or_default(), session.is_some(), id))
     }
 
     /// The limits that were reached: name, value, how often.

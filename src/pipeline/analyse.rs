@@ -352,7 +352,7 @@ impl Assembly {
             let mut units = Vec::with_capacity(part.units.len());
             for mut unit in mem::take(&mut part.units) {
                 let is_known = mark_of(&unit.outcome).is_some_and(|mark| self.answers.is_known(mark));
-                if is_known || call_id_of(&unit.outcome).is_some_and(|id| self.pairer.is_done(id)) {
+                if is_known || tool_record_of(&unit.outcome).is_some_and(|record| self.pairer.is_done(record)) {
                     unit.outcome = Outcome::Merged;
                     unit.traffic.clear();
                 }
@@ -445,9 +445,9 @@ fn mark_of(outcome: &Outcome<'_>) -> Option<Mark> {
     if let Outcome::Call(call) = outcome { call.mark } else { None }
 }
 
-fn call_id_of<'o>(outcome: &'o Outcome<'_>) -> Option<&'o str> {
+fn tool_record_of<'o, 'a>(outcome: &'o Outcome<'a>) -> Option<&'o Record<'a>> {
     match outcome {
-        Outcome::Call(call) if call.record.kind == Kind::Tool => call.record.call_id.as_deref(),
+        Outcome::Call(call) if call.record.kind == Kind::Tool => Some(&call.record),
         _ => None,
     }
 }
