@@ -126,7 +126,13 @@ impl Analyst<'_> {
         match &unit.content {
             Content::Rejected(cut) => Err(Outcome::Rejected(Rejected { byte: 0, reason: describe(cut) })),
             Content::Text(_) if !self.filter.takes_unit(&batch.source, unit.byte) => Err(Outcome::Skipped),
-            Content::Text(range) => Ok(self.reader.read(&batch.bytes[range.clone()])),
+            Content::Text(range) => {
+                let unit = &batch.bytes[range.clone()];
+                Ok(match &batch.header {
+                    None => self.reader.read(unit),
+                    Some(header) => self.reader.read_row(header, unit),
+                })
+            }
         }
     }
 

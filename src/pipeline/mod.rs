@@ -11,12 +11,14 @@
 //! - `analyse`: stage 2
 //! - `judge`: stage 4, up to the record's report object
 //! - `sinks`: where the bytes of stage 5 go
+//! - [`inspect`](mod@inspect): how a log is understood
 //! - `registry`: the list of engines
 //! - [`labels`]: what people say of records, out of the log itself or of a file beside it
 //! - [`study`]: labelled records with what was computed of them, for measuring and fitting
 
 mod analyse;
 mod filter;
+pub mod inspect;
 mod judge;
 pub mod labels;
 mod registry;
@@ -105,7 +107,7 @@ impl Auditor {
         let is_wanted = |rule: &Rule| settings.rules.looks_for(&rule.id) && !ignored.contains(&rule.id);
         let scanner = Arc::new(Scanner::of_rules(library(&settings)?, is_wanted));
         Ok(Auditor {
-            reader: RecordReader::new(settings.map.clone()),
+            reader: settings.reader(),
             engines: registry::engines(&settings, &scanner, &sources(&settings)?),
             baseline_engines: registry::baseline_engines(&settings),
             profiles: profiles(&settings)?,
