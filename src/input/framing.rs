@@ -388,9 +388,9 @@ impl Framer {
 
     /// Takes the first line for a header, or for a unit.
     fn decide(&mut self, buffer: &[u8], units: &mut Vec<Unit>) {
-        let line = trim_end(buffer, self.index(self.unit.byte)..self.position);
-        let header = if self.is_too_large() { None } else { Header::of_line(&buffer[line], self.promised) };
-        match header {
+        // Of a line that is too large, the first bytes are gone.
+        let line = (!self.is_too_large()).then(|| trim_end(buffer, self.index(self.unit.byte)..self.position));
+        match line.and_then(|line| Header::of_line(&buffer[line], self.promised)) {
             Some(header) => {
                 (self.mode, self.state, self.header) = (Some(Mode::Rows), State::Between, Some(Arc::new(header)));
             }
