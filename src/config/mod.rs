@@ -15,13 +15,13 @@ pub mod template;
 use std::{collections::BTreeMap, mem};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{
     assemble,
     engines::{Question, facts, grounding, language, runtime, security, tools},
     history, input,
-    record::mapping::Mapping,
+    record::{Container, RecordReader, mapping::Mapping},
     verdict::{Decision, gate, judge::Policy, verifiers},
 };
 
@@ -119,6 +119,11 @@ impl Settings {
         self.verifiers.mode.runs(name) && (self.only.is_empty() || self.only.iter().any(|only| only == name))
     }
 
+    /// What reads the records: with the mapping, and in the container that was asked for.
+    pub fn reader(&self) -> RecordReader {
+        RecordReader::new(self.map.clone()).with_container(Container::parse(&self.input.format).ok())
+    }
+
     /// The settings of the ordered memory, with the thresholds that feedback moves.
     pub fn history_settings(&self) -> history::Settings {
         let usual = self.questions.fabricated;
@@ -180,6 +185,9 @@ impl RuleSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct InputSettings {
+    /// Take every record for one of this container, by the names that `docs/formats.md` lists; empty to detect it.
+    #[serde(deserialize_with = "container_name")]
+    pub format: String,
     /// A record above this size, in bytes, is rejected by name.
     pub max_record_bytes: u64,
     /// Bytes that are read into one batch; no output depends on it.
@@ -196,6 +204,7 @@ impl Default for InputSettings {
     fn default() -> InputSettings {
         let limits = input::Limits::default();
         InputSettings {
+            format: String::new(),
             max_record_bytes: limits.max_record_bytes,
             batch_bytes: limits.batch_bytes,
             since: String::new(),
@@ -203,6 +212,14 @@ impl Default for InputSettings {
             sample: String::new(),
         }
     }
+}
+
+fn container_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if !name.is_empty() {
+        Container::parse(&name).map_err(de::Error::custom)?;
+    }
+    Ok(name)
 }
 
 /// Constants of the engines, one table per engine.

@@ -32,7 +32,6 @@ use crate::{
     input::{Batch, Content, Cut, Place},
     record::{
         Aside, Entry, Format, Kind, Note, Piece, Record,
-        json::Json,
         reader::{Parsed, RecordReader, Rejected},
     },
     report::verdict_record::bounded,
@@ -167,7 +166,10 @@ impl Analyst<'_> {
                     part.units.push(Analysed { place, is_further: false, outcome, traffic });
                     continue;
                 }
-                Content::Text(range) => self.reader.read(&batch.bytes[range.clone()]),
+                Content::Text(range) => match &batch.header {
+                    None => self.reader.read(&batch.bytes[range.clone()]),
+                    Some(header) => self.reader.read_row(header, &batch.bytes[range.clone()]),
+                },
             };
             match parsed {
                 Parsed::One(parsed) => push(place(unit.item, 0), parsed),
@@ -192,31 +194,8 @@ impl Analyst<'_> {
         if !self.filter.takes_unit(&place.source, place.byte) {
             return Outcome::Skipped;
         }
-        let Joined { whole, format, problems, scope, .. } = joined;
-        let record = match whole {
-            Whole::Record(record) => Ok(*record),
-            Whole::Tree(tree) => self.read_tree(tree),
-            Whole::Continued(record, before) => Ok(match self.read_tree(before) {
-                Ok(before) => continued(*record, before),
-                Err(_) => *record,
-            }),
-            Whole::Completed(record, texts) => Ok(match self.read_tree(texts) {
-                Ok(texts) => completed(*record, texts),
-                Err(_) => *record,
-            }),
-        };
-        let record = record.map(|mut record| {
-            record.format = Format { container: format.container, dialect: format.dialect.or(record.format.dialect) };
-            record.problems.splice(0..0, problems);
-            Entry::Record(record)
-        });
-        self.analyse(record, scope)
-    }
-
-    fn read_tree(&self, tree: Json<'static>) -> Result<Record<'static>, Rejected> {
-        let entry = self.reader.read_tree(tree)?;
-        let reason = || "holds no call that can be read".to_owned();
-        entry.record().ok_or_else(|| Rejected { byte: 0, reason: reason() })
+        let scope = joined.scope;
+        self.analyse(record_of(joined, self.reader).map(Entry::Record), scope)
     }
 
     fn analyse<'a>(&self, parsed: Result<Entry<'a>, Rejected>, scope: Option<u64>) -> Outcome<'a> {
@@ -281,6 +260,33 @@ impl Analyst<'_> {
             }
         }
     }
+}
+
+/// The record that was put together.
+///
+/// # Errors
+/// When what was put together is none.
+pub fn record_of(joined: Joined, reader: &RecordReader) -> Result<Record<'static>, Rejected> {
+    let read = |tree| {
+        let reason = || "holds no call that can be read".to_owned();
+        reader.read_tree(tree)?.record().ok_or_else(|| Rejected { byte: 0, reason: reason() })
+    };
+    let Joined { whole, format, problems, .. } = joined;
+    let mut record = match whole {
+        Whole::Record(record) => *record,
+        Whole::Tree(tree) => read(tree)?,
+        Whole::Continued(record, before) => match read(before) {
+            Ok(before) => continued(*record, before),
+            Err(_) => *record,
+        },
+        Whole::Completed(record, texts) => match read(texts) {
+            Ok(texts) => completed(*record, texts),
+            Err(_) => *record,
+        },
+    };
+    record.format = Format { container: format.container, dialect: format.dialect.or(record.format.dialect) };
+    record.problems.splice(0..0, problems);
+    Ok(record)
 }
 
 /// The ordered step of stage 2, with what it remembers.

@@ -11,12 +11,14 @@
 //! - `analyse`: stage 2
 //! - `judge`: stage 4, up to the record's report object
 //! - `sinks`: where the bytes of stage 5 go
+//! - [`inspect`](mod@inspect): how a log is understood
 //! - `registry`: the list of engines
 //! - [`labels`]: what people say of records, out of the log itself or of a file beside it
 //! - [`study`]: labelled records with what was computed of them, for measuring and fitting
 
 mod analyse;
 mod filter;
+pub mod inspect;
 mod judge;
 pub mod labels;
 mod registry;
@@ -108,9 +110,9 @@ impl Auditor {
         let agents = agent::Policy::new(&settings.agents).map_err(|why| anyhow!("[agents]: {why}"))?;
         let agents = Arc::new(agents);
         Ok(Auditor {
-            agents: agents.clone(),
-            reader: RecordReader::new(settings.map.clone()),
+            reader: settings.reader(),
             engines: registry::engines(&settings, &scanner, &sources(&settings)?, &agents),
+            agents,
             baseline_engines: registry::baseline_engines(&settings),
             profiles: profiles(&settings)?,
             scanner,

@@ -175,8 +175,15 @@ impl Container {
     }
 
     /// The container of this name.
-    pub fn of_name(name: &str) -> Option<Container> {
-        Container::ALL.into_iter().find(|container| container.as_str() == name)
+    ///
+    /// # Errors
+    /// When there is none; the message lists those that there are.
+    pub fn parse(name: &str) -> Result<Container, String> {
+        let found = Container::ALL.into_iter().find(|container| container.as_str() == name);
+        found.ok_or_else(|| {
+            let known = Container::ALL.map(Container::as_str).join(", ");
+            format!("`{name}` is no format; the formats are {known}")
+        })
     }
 }
 
@@ -326,9 +333,11 @@ mod tests {
     fn names_are_one_to_one() {
         for (index, container) in Container::ALL.into_iter().enumerate() {
             assert_eq!(container as usize, index);
-            assert_eq!(Container::of_name(container.as_str()), Some(container));
+            assert_eq!(Container::parse(container.as_str()), Ok(container));
         }
-        assert_eq!(Container::of_name("syslog"), None);
+        assert!(
+            Container::parse("syslog").unwrap_err().starts_with("`syslog` is no format; the formats are native, pair,")
+        );
     }
 
     #[test]

@@ -21,7 +21,7 @@ use super::{
     scan::{self, next_visible},
     text_line,
 };
-use crate::input::framing::split_values;
+use crate::input::{Header, framing::split_values};
 
 /// Records that one unit may hold; a unit with more is rejected, so that its size bounds the memory that it takes.
 pub const MAX_ITEMS_PER_UNIT: usize = 65_536;
@@ -186,30 +186,34 @@ impl RecordReader {
 
     /// Reads a row of a table as the object of its cells by the names of their columns. Empty cells are absent; cells
     /// that hold an object or an array in JSON are that.
-    pub fn read_row<'a>(&self, cells: impl Iterator<Item = (&'a str, std::borrow::Cow<'a, str>)>) -> Parsed<'a> {
-        let cells = cells.filter(|(_, cell)| !cell.is_empty()).map(|(name, cell)| {
+    pub fn read_row(&self, header: &Header, row: &[u8]) -> Parsed<'static> {
+        let cells = match header.cells(row) {
+            Ok(cells) => cells,
+            Err(reason) => return Parsed::One(Err(Rejected { byte: 0, reason })),
+        };
+        let cells = cells.into_iter().filter(|(_, cell)| !cell.is_empty()).map(|(name, cell)| {
             let value = match cell.trim_start().starts_with(['{', '[']) {
-                true => Json::parse_text(cell).unwrap_or_else(Json::String),
-                false => Json::String(cell),
+                true => Json::parse_text(cell.into()).unwrap_or_else(Json::String).into_owned(),
+                false => Json::String(cell.into()),
             };
-            (name.into(), value)
+            // Columns are called in words (`Latency (ms)`), names are not.
+            (name.trim_end_matches(')').replace([' ', '('], "_").replace("__", "_").into(), value)
         });
-        let (_, outcome) = self.as_items(self.to_values(Json::Object(cells.collect()), b"", 0, 0), 0, 0);
-        outcome
+        self.as_parsed(self.to_values(Json::Object(cells.collect()), b"", 0, 0), 0)
     }
 
     /// A unit that begins with an object: one record, unless more text follows.
     fn read_objects<'a>(&self, unit: &'a [u8], at: usize) -> Parsed<'a> {
         let bytes = &unit[at..];
         let several = match Json::parse_first(bytes) {
-            Some((tree, true)) => return self.as_items(self.to_values(tree, bytes, at, 0), 0, at).1,
+            Some((tree, true)) => return self.as_parsed(self.to_values(tree, bytes, at, 0), at),
             Some((_, false)) => true,
             None => scan::scan(bytes, at).is_ok_and(|scan| next_visible(bytes, scan.end).is_some()),
         };
         if several {
             return self.read_items(unit, at, split_values(bytes));
         }
-        self.as_items(self.read_item(bytes, at), 0, at).1
+        self.as_parsed(self.read_item(bytes, at), at)
     }
 
     fn read_array<'a>(&self, unit: &'a [u8], at: usize) -> Parsed<'a> {
@@ -228,7 +232,7 @@ impl RecordReader {
     fn read_text<'a>(&self, bytes: &'a [u8], at: usize) -> Parsed<'a> {
         match text_line::read(bytes) {
             Some(text_line::Line::Entry(entry)) => Parsed::One(Ok(entry)),
-            Some(text_line::Line::Value(value)) => self.as_items(self.to_values(value, b"", at, 0), 0, at).1,
+            Some(text_line::Line::Value(value)) => self.as_parsed(self.to_values(value, b"", at, 0), at),
             Some(text_line::Line::InString(value)) => {
                 let mut values = self.to_values(value, b"", at, 1);
                 values.each(|entry| {
@@ -236,7 +240,7 @@ impl RecordReader {
                         record.notes.add(Note::DoubleEncoded);
                     }
                 });
-                self.as_items(values, 0, at).1
+                self.as_parsed(values, at)
             }
             Some(text_line::Line::Rejected(reason)) => {
                 Parsed::One(Err(Rejected { byte: at, reason: reason.to_owned() }))
@@ -267,14 +271,13 @@ impl RecordReader {
         Parsed::Many(items)
     }
 
-    /// What a value gave, as the items of its unit; numbered from `first`.
-    fn as_items<'a>(&self, values: Values<'a>, first: u32, byte: usize) -> (u32, Parsed<'a>) {
+    /// What the only value of a unit gave.
+    fn as_parsed<'a>(&self, values: Values<'a>, byte: usize) -> Parsed<'a> {
         match values {
-            Values::One(outcome) => (first, Parsed::One(outcome)),
-            Values::Many(outcomes) if outcomes.len() > MAX_ITEMS_PER_UNIT => (first, Parsed::One(Err(too_many(byte)))),
+            Values::One(outcome) => Parsed::One(outcome),
+            Values::Many(outcomes) if outcomes.len() > MAX_ITEMS_PER_UNIT => Parsed::One(Err(too_many(byte))),
             Values::Many(outcomes) => {
-                let items = (first..).zip(outcomes).map(|(item, outcome)| Item { item, byte, outcome });
-                (first, Parsed::Many(items.collect()))
+                Parsed::Many((0..).zip(outcomes).map(|(item, outcome)| Item { item, byte, outcome }).collect())
             }
         }
     }

@@ -136,6 +136,11 @@ pub(super) fn timestamp_ms(value: &Json<'_>, unit: Option<Unit>) -> Result<i64, 
     if ms > MAX_TIMESTAMP_MS { Err("lies beyond the year 9999".into()) } else { Ok(ms) }
 }
 
+/// A moment in milliseconds since 1970, when the value is one.
+pub fn moment_ms(value: &Json<'_>) -> Option<i64> {
+    timestamp_ms(value, None).ok()
+}
+
 /// A moment, in nanoseconds since 1970: what a length of time is the difference of. Seconds with a fraction are good to
 /// the microsecond.
 pub(super) fn moment_ns(value: &Json<'_>, unit: Option<Unit>) -> Result<i128, Refusal> {

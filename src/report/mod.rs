@@ -7,6 +7,7 @@
 //! - [`timeline`]: decisions over time, in at most a screenful of buckets
 //! - [`summary`]: the report object
 //! - [`format`](mod@format): what a format is, and the writer that puts rendered pieces in order
+//! - [`inspection`]: how a log is understood
 //! - [`table`], [`json`], [`jsonl`], [`csv`]: the formats
 //! - [`waterfall`]: why one record was judged as it was
 //! - [`evaluation`]: how good an audit is on labelled records
@@ -23,6 +24,7 @@ pub mod evaluation;
 pub mod explanation;
 pub mod format;
 pub mod formats;
+pub mod inspection;
 pub mod json;
 pub mod jsonl;
 pub mod safe_json;

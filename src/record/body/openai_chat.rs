@@ -86,7 +86,6 @@ pub(in crate::record) fn read_request(mut body: Json<'_>) -> Conversation<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::record::{Container, Dialect, Entry, Format, Parsed, Prompt, Record, RecordReader};
 
     const PAIRS: &str = include_str!("../../../fixtures/records/openai_chat_pair.jsonl");
