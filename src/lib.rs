@@ -15,6 +15,7 @@
 pub mod input;
 pub mod record;
 pub mod stats;
+pub mod assemble;
 pub mod text;
 pub mod rules;
 pub mod redact;

@@ -29,6 +29,41 @@ fn threads_and_batches_change_nothing() {
     }
 }
 
+/// Records that span units: the same bytes, whatever falls into one batch, and the same sample.
+#[test]
+fn what_is_put_together_is_the_same_whatever_the_batches() {
+    let files = [
+        "otel_events.jsonl",
+        "chat_history.jsonl",
+        "streams.jsonl",
+        "batch_answers.jsonl",
+        "claude_code.jsonl",
+        "mcp.jsonl",
+        "mcp_desktop.log",
+        "codex.jsonl",
+        "batch_requests.jsonl",
+        "otel_spans.jsonl",
+    ];
+    let run = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_llmverify"))
+            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/assemble"))
+            .args(["audit", "--isolated", "--format", "jsonl"])
+            .args(files)
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(output.stdout.len() > 10_000, "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    for sample in [&[][..], &["--sample", "60%"]] {
+        let reference = run(&[sample, &["--threads", "1"]].concat());
+        for (threads, batch_bytes) in [("1", "1"), ("2", "700"), ("7", "5000"), ("7", "1")] {
+            let output = run(&[sample, &["--threads", threads, "--batch-bytes", batch_bytes]].concat());
+            assert!(output == reference, "{sample:?} differs with {threads} threads and batches of {batch_bytes}");
+        }
+    }
+}
+
 #[test]
 fn a_sample_is_the_same_whatever_the_batches() {
     for sample in ["50", "10%"] {

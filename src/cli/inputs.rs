@@ -9,6 +9,7 @@ use llmverify::{
     config::{Layers, Settings},
     input::{Limits, Reader},
     pipeline::{Auditor, Filter, Sample, parse_time},
+    record::Container,
     rules::Suppressions,
 };
 
@@ -29,6 +30,9 @@ pub struct Inputs {
     #[command(flatten)]
     pub suppressions: SuppressionArgs,
 
+    /// Take every record for one of this container, whatever it looks like; `docs/formats.md` lists them.
+    #[arg(long, value_name = "NAME", value_parser = container, help_heading = "Input")]
+    pub format_in: Option<String>,
     /// Where a home-made log keeps a field: `FIELD=/json/pointer[:unit]`, as in `latency_ms=/meta/latency_s:s`.
     #[arg(long, value_name = "FIELD=POINTER", help_heading = "Input")]
     pub map: Vec<String>,
@@ -156,6 +160,9 @@ impl Inputs {
             }
             layers.set(&key, pointer);
         }
+        if let Some(format) = &self.format_in {
+            layers.set("input.format", format.as_str());
+        }
         if !self.only.is_empty() {
             layers.set("only", self.only.clone());
         }
@@ -225,6 +232,11 @@ pub fn thread_count(asked: Option<usize>) -> usize {
     const THREADS_MAX: usize = 256;
     let all = || std::thread::available_parallelism().map_or(1, usize::from);
     asked.filter(|threads| *threads > 0).unwrap_or_else(all).min(THREADS_MAX)
+}
+
+/// Checks the name of a container before anything is read.
+fn container(name: &str) -> Result<String, String> {
+    Container::parse(name).map(|container| container.as_str().to_owned())
 }
 
 /// Checks a time before anything is read.

@@ -9,6 +9,7 @@ mod eval;
 mod explain;
 mod init;
 mod inputs;
+mod inspect;
 mod label;
 mod labelled;
 mod progress;
@@ -32,6 +33,7 @@ Examples:
   llmverify audit logs/ --out report.json         and a machine-readable one beside it
   llmverify audit logs.jsonl --format jsonl       one verdict per line
   llmverify explain logs.jsonl --line 42          why record 42 was judged as it was
+  llmverify inspect logs.jsonl                    how the log is understood
   llmverify redact logs.jsonl > clean.jsonl       the log without personal data and secrets
 
 Exit status: 0 audited and within policy, 1 policy violated, 2 wrong usage or configuration,
@@ -48,6 +50,7 @@ struct Cli {
 enum Command {
     Audit(Box<audit::Args>),
     Explain(Box<explain::Args>),
+    Inspect(Box<inspect::Args>),
     Redact(redact::Args),
     Eval(Box<eval::Args>),
     Calibrate(Box<calibrate::Args>),
@@ -74,6 +77,7 @@ pub fn run() -> anyhow::Result<ExitStatus> {
     match cli.command {
         Command::Audit(args) => audit::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
         Command::Redact(args) => redact::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),

@@ -15,12 +15,13 @@ pub mod template;
 use std::{collections::BTreeMap, mem};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{
+    assemble,
     engines::{Question, facts, grounding, language, runtime, security, tools},
     history, input,
-    record::mapping::Mapping,
+    record::{Container, RecordReader, mapping::Mapping},
     verdict::{Decision, gate, judge::Policy, verifiers},
 };
 
@@ -70,6 +71,8 @@ pub struct Settings {
     pub map: Mapping,
     /// Limits of the reader.
     pub input: InputSettings,
+    /// Limits of what is put together from several units.
+    pub assemble: assemble::Limits,
     /// Rules of your own, and which rules are looked for.
     pub rules: RuleSettings,
     /// Constants of the engines.
@@ -88,6 +91,8 @@ pub struct Settings {
     pub questions: QuestionPolicies,
     /// Priors and thresholds that differ for one stream (model or tool), by its name.
     pub streams: BTreeMap<String, StreamOverrides>,
+    /// What agents may do.
+    pub agents: tools::agent::Settings,
     /// What a real result of each tool looks like, by the tool's name.
     pub tools: BTreeMap<String, tools::profile::ToolProfile>,
     /// Ratios, priors and thresholds that were fitted on labelled records.
@@ -114,6 +119,11 @@ impl Settings {
         self.verifiers.mode.runs(name) && (self.only.is_empty() || self.only.iter().any(|only| only == name))
     }
 
+    /// What reads the records: with the mapping, and in the container that was asked for.
+    pub fn reader(&self) -> RecordReader {
+        RecordReader::new(self.map.clone()).with_container(Container::parse(&self.input.format).ok())
+    }
+
     /// The settings of the ordered memory, with the thresholds that feedback moves.
     pub fn history_settings(&self) -> history::Settings {
         let usual = self.questions.fabricated;
@@ -127,6 +137,7 @@ impl Settings {
             needs_evidence: usual.needs_evidence,
             fingerprint: self.engines.fingerprint.weights,
             behaviour: self.engines.identity.behaviour.clone(),
+            agents: self.agents.clone(),
             ..self.history.clone()
         }
     }
@@ -174,6 +185,9 @@ impl RuleSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct InputSettings {
+    /// Take every record for one of this container, by the names that `docs/formats.md` lists; empty to detect it.
+    #[serde(deserialize_with = "container_name")]
+    pub format: String,
     /// A record above this size, in bytes, is rejected by name.
     pub max_record_bytes: u64,
     /// Bytes that are read into one batch; no output depends on it.
@@ -190,6 +204,7 @@ impl Default for InputSettings {
     fn default() -> InputSettings {
         let limits = input::Limits::default();
         InputSettings {
+            format: String::new(),
             max_record_bytes: limits.max_record_bytes,
             batch_bytes: limits.batch_bytes,
             since: String::new(),
@@ -197,6 +212,14 @@ impl Default for InputSettings {
             sample: String::new(),
         }
     }
+}
+
+fn container_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if !name.is_empty() {
+        Container::parse(&name).map_err(de::Error::custom)?;
+    }
+    Ok(name)
 }
 
 /// Constants of the engines, one table per engine.
@@ -257,6 +280,8 @@ pub struct EngineSettings {
     pub active_content: security::active_content::Settings,
     /// The system prompt in the answer.
     pub system_prompt_leak: security::prompt_leak::Settings,
+    /// Answers against the results of their own tools.
+    pub tool_contradiction: tools::contradiction::Settings,
     /// Tool results: schema, latency, pattern, length.
     pub tools: tools::Settings,
 }

@@ -98,7 +98,7 @@ pub(crate) mod testing {
 
     use super::{View, security::Evidence};
     use crate::{
-        record::{Parsed, RecordReader},
+        record::{Entry, Parsed, RecordReader},
         rules::{Library, Scanner, Suppressions},
         text::Features,
     };
@@ -107,7 +107,9 @@ pub(crate) mod testing {
 
     /// Shows `unit`, one record, to `look`.
     pub fn with_view<T>(unit: &str, look: impl FnOnce(&View<'_, '_>) -> T) -> T {
-        let Parsed::One(Ok(record)) = RecordReader::default().read(unit.as_bytes()) else { panic!("{unit}") };
+        let Parsed::One(Ok(Entry::Record(record))) = RecordReader::default().read(unit.as_bytes()) else {
+            panic!("{unit}")
+        };
         let suppressions = Suppressions::default();
         let evidence = Evidence::of(&record, &NOTHING, &suppressions);
         let texts: Vec<&str> = record.prompt.texts().map(|(_, text)| text).collect();

@@ -68,6 +68,14 @@ pub struct Row {
     pub compression_base: Option<super::language::compression::Base>,
     /// Hash of the canonical arguments of a tool call.
     pub args: Option<u64>,
+    /// Hash of a tool's result.
+    pub result: Option<u64>,
+    /// Flows of the configuration that the tool begins, as bits.
+    pub flows_begun: u64,
+    /// Flows of the configuration that the tool ends, as bits.
+    pub flows_ended: u64,
+    /// Bytes of the tool's name.
+    pub tool_bytes: usize,
     /// JSON-serialised length of a tool's result, in code points.
     pub result_length: Option<f64>,
     /// Top-level numeric fields of a tool's result: hash of the name, value, position among the result's fields; at

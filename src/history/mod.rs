@@ -8,6 +8,7 @@
 //! - [`shift`]: a level that has moved is one event of the stream
 //! - [`consistency`]: against the session, and against the same arguments in the past (seed 002)
 //! - [`adaptive`]: thresholds and priors that follow feedback (seed 002)
+//! - [`agent`]: the same call over and over, loops, flows that must not be
 //! - [`turns`]: attacks that take several turns (seed 000)
 //! - `tool_calls`, `llm_calls`: what is asked of a row of either kind, and in which order
 //! - [`reason`]: why a signal fired, to be put into words where the record is
@@ -17,6 +18,7 @@
 //! the signals of tier 1 and learns.
 
 pub mod adaptive;
+pub mod agent;
 pub mod baseline;
 pub mod consistency;
 pub mod latency;
@@ -41,6 +43,7 @@ use crate::{
     engines::{
         About, Assessment, Baseline, BaselineEngine, Row, Signal, Tier, facts::identity, row::FIELDS_MAX,
         runtime::fingerprint,
+        tools,
     },
     stats::hash,
 };
@@ -85,6 +88,9 @@ pub struct Settings {
     pub behaviour: identity::Behaviour,
     /// Attacks over several turns.
     pub turns: turns::Settings,
+    /// What agents do; set with `agents`.
+    #[serde(skip)]
+    pub agents: tools::agent::Settings,
     /// What feedback changes.
     pub adaptive: adaptive::Settings,
     /// Streams that are remembered; rows of further ones have no history.
@@ -109,6 +115,7 @@ impl Default for Settings {
             consistency: consistency::Settings::default(),
             behaviour: identity::Behaviour::default(),
             turns: turns::Settings::default(),
+            agents: tools::agent::Settings::default(),
             adaptive: adaptive::Settings::default(),
             streams_max: STREAMS_MAX,
             charts_max: CHARTS_MAX,
@@ -150,7 +157,7 @@ pub const STREAMS_MAX: usize = 10_000;
 pub const CHARTS_MAX: usize = 8_192;
 
 /// What the parts with a signal of their own are, in the order of their signals.
-pub const ABOUT: [About; 8] = [
+pub const ABOUT: [About; 11] = [
     About {
         name: consistency::HISTORICAL_SIGNAL,
         summary: "Finds numbers that contradict what the same tool gave for the same arguments.",
@@ -206,6 +213,27 @@ pub const ABOUT: [About; 8] = [
         formula: "1 for a retry; 0.8 for points that rise over three turns, or four categories spread over turns",
         range: "0 (nothing) to 1 (a retry)",
         source: "seed 000; arXiv 2404.01833",
+    },
+    About {
+        name: agent::REPEAT_SIGNAL,
+        summary: "Finds calls that an agent makes over and over with the same result.",
+        formula: "the same tool, arguments and result n times among the last 20 calls of the session, n from 3 on; min(1, (n - 2) / 3)",
+        range: "0 (nothing) to 1 (five times)",
+        source: "llmverify; OWASP LLM10:2025",
+    },
+    About {
+        name: agent::LOOP_SIGNAL,
+        summary: "Finds agents that go round in circles.",
+        formula: "1 when a sequence of 2 to 6 calls has come three times, one after another",
+        range: "0 or 1",
+        source: "llmverify; OWASP LLM10:2025",
+    },
+    About {
+        name: agent::FLOW_SIGNAL,
+        summary: "Finds flows between tools that the configuration forbids.",
+        formula: "1 when a tool of `to` is called after one of `from` in the same session",
+        range: "0 or 1",
+        source: "llmverify; OWASP LLM06:2025",
     },
 ];
 
@@ -301,6 +329,7 @@ pub struct History {
     sessions: Memory,
     arguments: Memory,
     conversations: turns::Memory,
+    agents: agent::Memory,
     /// The names that answered to each name that was asked for.
     versions: HashMap<u64, Vec<u64>>,
     charts_held: usize,
@@ -372,6 +401,7 @@ impl History {
                 consistency.arguments_windows_max,
             ),
             conversations: turns::Memory::new(settings.turns.sessions_max),
+            agents: agent::Memory::new(settings.agents.sessions_max),
             versions: HashMap::new(),
             charts_held: 0,
             rows: 0,
@@ -407,6 +437,7 @@ impl History {
         observation.assessments = assessments(&self.engines, row, &stream.baseline);
         if row.is_tool {
             self.observe_tool(row, at, when, &mut observation);
+            self.judge_agent(row, &mut observation);
         } else {
             self.observe_model(row, at, when, &mut observation);
             self.judge_version(row, &mut observation);
@@ -445,6 +476,7 @@ impl History {
             ("history.charts_max", settings.charts_max, self.reached.charts),
             ("history.consistency.sessions_max", consistency.sessions_max, self.sessions.forgotten()),
             ("history.consistency.arguments_max", consistency.arguments_max, self.arguments.forgotten()),
+            ("agents.sessions_max", settings.agents.sessions_max, self.agents.forgotten()),
             ("history.turns.sessions_max", settings.turns.sessions_max, self.conversations.forgotten()),
         ];
         let reached = all.into_iter().filter(|(_, _, times)| *times > 0);
@@ -514,7 +546,7 @@ mod tests {
 
     use super::{tool_calls::tier1, *};
     use crate::{
-        engines::{Fingerprint, Question, row::Field, tools},
+        engines::{Fingerprint, Question, row::Field},
         record::Feedback,
     };
 

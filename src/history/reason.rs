@@ -101,6 +101,23 @@ pub enum Reason {
         /// Of latency or speed, whichever is further.
         pace: f64,
     },
+    /// The same call gave the same result before.
+    Repeated {
+        /// How often, this time included.
+        times: u32,
+    },
+    /// Calls go round in circles.
+    Loop {
+        /// Calls in a round.
+        calls: u32,
+        /// Rounds.
+        times: u32,
+    },
+    /// A flow that must not be.
+    Flow {
+        /// Its place in the configuration, from 1.
+        number: u32,
+    },
     /// What several turns of a conversation show together.
     Turns(super::turns::Pattern),
     /// The stream has shown a clock finer than a millisecond, so that the time can be taken at its word.
@@ -133,6 +150,13 @@ impl Reason {
                 format!("style ({style:.1} sigma) and pace ({pace:.1} sigma) are unlike the model's")
             }
             Reason::Turns(pattern) => pattern.describe().to_owned(),
+            Reason::Repeated { times } => {
+                format!("the same call has given the same result {times} times in this session")
+            }
+            Reason::Loop { calls, times } => format!("a sequence of {calls} calls has come {times} times in a row"),
+            Reason::Flow { number } => {
+                format!("an earlier tool of this session begins flow {number} of the configuration, which this one ends")
+            }
             Reason::Side { chart, points, of, sigmas, above } => {
                 let name = chart.name(names);
                 let side = if above { "above" } else { "below" };

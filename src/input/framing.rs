@@ -9,6 +9,9 @@
 //!   goes on in the next line). White space and commas separate values; text between them is a unit to the end of its
 //!   line, a scalar in an array is a unit too, and an empty array holds none.
 //!
+//! - **Rows**: a unit is a row of a table, whose first line is the [header](super::header). So when the source is called
+//!   `.csv` or `.tsv`, or the first line has names that logs have. A row goes on in the next line inside of quotes.
+//!
 //! A unit begins and ends with a byte that is not blank. Blank lines between units are counted and are no units.
 //!
 //! A value that cannot go on (a bracket that does not match, a line break inside of a string, a value where a key must
@@ -18,15 +21,15 @@
 //! **Limits**: a unit above `max_record_bytes` is skipped in constant memory and rejected by name, one nested deeper
 //! than [`MAX_DEPTH`] too; both go on from where they broke. A batch holds at most [`MAX_UNITS_PER_BATCH`] units. Going
 //! back is linear, too: see [`Framer::work`]. An array that is cut between two elements is not told from a complete one.
-//! A stream of values whose first one is a whole object on one line is framed as lines.
+//! Parquet and ZIP archives are refused with the command that converts them. A stream of values whose first one is a whole object on one line is framed as lines.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use memchr::{memchr, memchr2};
 
 pub use super::scanner::MAX_DEPTH;
 use super::{
-    Content, Cut, Unit,
+    Content, Cut, Header, Unit,
     scanner::{NOT_FIRST, Outcome, Scanner, is_blank},
 };
 
@@ -78,12 +81,16 @@ pub struct Framer {
     units: u64,
     failure_reported: bool,
     work: u64,
+    /// The separator of cells that the name of the source promises.
+    promised: Option<u8>,
+    header: Option<Arc<Header>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Lines,
     Values,
+    Rows,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,8 +103,12 @@ enum State {
     FirstObject,
     /// On the first line, after a `[` of which it is not known whether it begins an array.
     FirstBracket,
+    /// On the first line, of which it is not known whether it is a header.
+    FirstLine,
     /// In a unit that ends with the line.
     Line,
+    /// In a row of a table, perhaps inside of quotes.
+    Row { quoted: bool },
     /// In a unit that the scanner follows to its end.
     Value,
     /// In an element that is a string.
@@ -148,7 +159,20 @@ impl Framer {
             units: 0,
             failure_reported: false,
             work: 0,
+            promised: None,
+            header: None,
         }
+    }
+
+    /// Takes the source for a table when its name says so.
+    #[must_use]
+    pub fn of_source(self, name: &str) -> Framer {
+        Framer { promised: Header::delimiter_of(name), ..self }
+    }
+
+    /// The header, once it was read, when the source is a table.
+    pub fn header(&self) -> Option<Arc<Header>> {
+        self.header.clone()
     }
 
     /// Appends the units that end in `buffer` to `units`.
@@ -166,7 +190,7 @@ impl Framer {
             if units.len() >= MAX_UNITS_PER_BATCH {
                 return Progress::BatchFull;
             }
-            let is_short_start = self.state == State::Start && buffer.len() < BYTE_ORDER_MARK.len();
+            let is_short_start = self.state == State::Start && buffer.len() < MAGIC_BYTES;
             if self.position < buffer.len() && !(is_short_start && end.is_none()) {
                 self.advance(buffer, units);
             } else if let Some(end) = end {
@@ -217,7 +241,9 @@ impl Framer {
             State::Between => self.between(buffer, units),
             State::FirstObject => self.first_object(buffer),
             State::FirstBracket => self.first_bracket(buffer),
+            State::FirstLine => self.first_line(buffer, units),
             State::Line => self.line(buffer, units),
+            State::Row { quoted } => self.row(buffer, quoted, units),
             State::Value => self.value(buffer, units),
             State::String { escaped } => self.string(buffer, escaped, units),
             State::Scalar => self.scalar(buffer, units),
@@ -237,12 +263,17 @@ impl Framer {
                 let cut = failure.unwrap_or_else(|| truncated("the input ends inside of a value"));
                 return self.reject(cut, units);
             }
-            State::FirstObject | State::FirstBracket | State::Line | State::String { .. } | State::Scalar => {
-                match failure {
-                    Some(cut) if !self.is_too_large() => self.push(Content::Rejected(cut), units),
-                    _ => self.cut(buffer, units),
-                }
-            }
+            State::FirstLine if failure.is_none() => self.decide(buffer, units),
+            State::FirstObject
+            | State::FirstBracket
+            | State::FirstLine
+            | State::Line
+            | State::Row { .. }
+            | State::String { .. }
+            | State::Scalar => match failure {
+                Some(cut) if !self.is_too_large() => self.push(Content::Rejected(cut), units),
+                _ => self.cut(buffer, units),
+            },
             State::Between if self.blanks != NOT_FIRST && self.last_line_is_open => self.blank_lines += 1,
             _ => {}
         }
@@ -263,6 +294,12 @@ impl Framer {
             self.state = State::Finished;
             return;
         }
+        if let Some((_, reason)) = ARCHIVES.iter().find(|(magic, _)| buffer.starts_with(magic)) {
+            self.unit = Begun { byte: 0, line: 1, indent: 0 };
+            self.push(Content::Rejected(Cut::Unreadable((*reason).into())), units);
+            self.state = State::Finished;
+            return;
+        }
         if buffer.starts_with(BYTE_ORDER_MARK) {
             self.position = BYTE_ORDER_MARK.len();
         }
@@ -271,10 +308,12 @@ impl Framer {
 
     fn between(&mut self, buffer: &[u8], units: &mut Vec<Unit>) {
         let values = self.mode == Some(Mode::Values);
+        let rows = self.mode == Some(Mode::Rows);
         while let Some(&byte) = buffer.get(self.position) {
             match byte {
                 b'\n' => self.end_line(),
-                _ if is_blank(byte) => self.blanks = self.blanks.saturating_add(1),
+                // A tab at the beginning of a row is an empty cell.
+                _ if is_blank(byte) && !(rows && byte == b'\t') => self.blanks = self.blanks.saturating_add(1),
                 b',' if values => self.blanks = NOT_FIRST,
                 b'[' if values && !self.in_array => (self.in_array, self.blanks) = (true, NOT_FIRST),
                 b']' if values && self.in_array => (self.in_array, self.blanks) = (false, NOT_FIRST),
@@ -289,9 +328,10 @@ impl Framer {
         self.unit = Begun { byte: self.offset(), line: self.line, indent };
         self.blanks = NOT_FIRST;
         self.state = match (self.mode, first) {
-            (None, b'{') => State::FirstObject,
-            (None, b'[') => State::FirstBracket,
-            (None, _) => State::Line,
+            (None, b'{') if self.promised.is_none() => State::FirstObject,
+            (None, b'[') if self.promised.is_none() => State::FirstBracket,
+            (None, _) => State::FirstLine,
+            (Some(Mode::Rows), _) => State::Row { quoted: false },
             (Some(Mode::Lines), _) => State::Line,
             (Some(Mode::Values), b'{' | b'[') => State::Value,
             (Some(Mode::Values), b'"') if self.in_array => State::String { escaped: false },
@@ -299,7 +339,7 @@ impl Framer {
             (Some(Mode::Values), _) => State::Line,
         };
         match self.state {
-            State::Line => self.mode = self.mode.or(Some(Mode::Lines)),
+            State::FirstLine | State::Line | State::Row { .. } => {}
             State::FirstObject | State::Value => self.scanner.reset(),
             _ => self.position += 1,
         }
@@ -333,6 +373,51 @@ impl Framer {
             }
             Some(_) => (self.mode, self.state) = (Some(Mode::Lines), State::Line),
         }
+    }
+
+    fn first_line(&mut self, buffer: &[u8], units: &mut Vec<Unit>) {
+        let Some(length) = memchr(b'\n', &buffer[self.position..]) else {
+            self.position = buffer.len();
+            return;
+        };
+        self.position += length;
+        self.decide(buffer, units);
+        self.end_line();
+        self.position += 1;
+    }
+
+    /// Takes the first line for a header, or for a unit.
+    fn decide(&mut self, buffer: &[u8], units: &mut Vec<Unit>) {
+        // Of a line that is too large, the first bytes are gone.
+        let line = (!self.is_too_large()).then(|| trim_end(buffer, self.index(self.unit.byte)..self.position));
+        match line.and_then(|line| Header::of_line(&buffer[line], self.promised)) {
+            Some(header) => {
+                (self.mode, self.state, self.header) = (Some(Mode::Rows), State::Between, Some(Arc::new(header)));
+            }
+            None => {
+                self.mode = Some(Mode::Lines);
+                self.cut(buffer, units);
+            }
+        }
+    }
+
+    fn row(&mut self, buffer: &[u8], mut quoted: bool, units: &mut Vec<Unit>) {
+        while let Some(length) = memchr2(b'"', b'\n', &buffer[self.position..]) {
+            self.position += length;
+            if buffer[self.position] == b'"' {
+                quoted = !quoted;
+            } else if quoted {
+                self.line += 1;
+            } else {
+                self.cut(buffer, units);
+                self.end_line();
+                self.position += 1;
+                return;
+            }
+            self.position += 1;
+        }
+        self.position = buffer.len();
+        self.state = State::Row { quoted };
     }
 
     fn line(&mut self, buffer: &[u8], units: &mut Vec<Unit>) {
@@ -526,6 +611,21 @@ pub fn split_values(bytes: &[u8]) -> Vec<Range<usize>> {
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+/// Bytes by which archives are told.
+const MAGIC_BYTES: usize = 4;
+
+/// Files that hold logs and are no text, and how to make text of them.
+const ARCHIVES: [(&[u8], &str); 2] = [
+    (
+        b"PAR1",
+        "the file is Parquet; convert it with `duckdb -c \"COPY (SELECT * FROM 'FILE.parquet') TO 'FILE.jsonl' (FORMAT json)\"`",
+    ),
+    (
+        b"PK\x03\x04",
+        "the file is a ZIP archive; unpack it, or make JSON of an Inspect log with `inspect log dump FILE.eval > FILE.json`",
+    ),
+];
+
 const UTF_16_MARKS: [&[u8]; 2] = [b"\xFF\xFE", b"\xFE\xFF"];
 
 fn truncated(reason: &str) -> Cut {

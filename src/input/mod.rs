@@ -7,16 +7,19 @@
 //! - [`paths`]: arguments → ordered list of sources
 //! - [`compression`]: gzip and zstd, by magic bytes
 //! - [`framing`]: bytes → units; `scanner` finds where a value ends
+//! - [`header`]: the first line of a table (CSV)
 //! - [`reader`]: sources → [`Batch`]es, in order, bounded in memory
 
 pub mod compression;
 pub mod framing;
+pub mod header;
 pub mod paths;
 pub mod reader;
 mod scanner;
 
 use std::{ops::Range, sync::Arc};
 
+pub use header::Header;
 pub use reader::{Limits, Reader, Totals};
 
 /// Where a unit stands: enough to find it again with `sed -n LINEp` or `dd`.
@@ -41,6 +44,8 @@ pub struct Batch {
     pub bytes: Vec<u8>,
     /// The units.
     pub units: Vec<Unit>,
+    /// The header of the table whose rows they are; `None` when the source is no table.
+    pub header: Option<Arc<Header>>,
 }
 
 /// One unit of input.

@@ -152,7 +152,7 @@ impl Reader {
         };
         match opened {
             Ok(input) => {
-                let framer = Framer::new(self.limits.max_record_bytes);
+                let framer = Framer::new(self.limits.max_record_bytes).of_source(&name);
                 self.current = Some(Current { name, input, framer, buffer: Vec::new(), bytes: 0, end: None });
                 None
             }
@@ -166,6 +166,7 @@ impl Reader {
                     source: name,
                     bytes: Vec::new(),
                     units: vec![Unit { line: 1, item: None, byte: 0, content }],
+                    header: None,
                 })
             }
         }
@@ -220,7 +221,8 @@ impl Current {
             Vec::with_capacity(if self.end.is_some() { tail.len() } else { tail.len() + limits.batch_bytes });
         next.extend_from_slice(tail);
         self.buffer.truncate(kept);
-        Batch { source: self.name.clone(), bytes: std::mem::replace(&mut self.buffer, next), units }
+        let header = self.framer.header();
+        Batch { source: self.name.clone(), bytes: std::mem::replace(&mut self.buffer, next), units, header }
     }
 
     fn fill(&mut self, limit: usize) {

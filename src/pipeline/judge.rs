@@ -208,7 +208,7 @@ fn field_name(record: &Record<'_>, index: u32) -> String {
 /// The evidence of a finding, cut and redacted; the only way for raw text into a report.
 fn excerpt_of(call: &Call<'_>, finding: &Finding, names: Names<'_>) -> String {
     /// Fields that the rules have not looked into.
-    const UNSCANNED: [&str; 3] = ["/tool_calls/", "/model", "/response_id"];
+    const UNSCANNED: [&str; 3] = ["/tool", "/model", "/response_id"];
     let Some(text) = call.record.text_at(&finding.field) else { return String::new() };
     let (is_quote, span) = (finding.rule == QUOTE_RULE, finding.span.clone());
     if names.shows_sensitive() {

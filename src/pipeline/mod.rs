@@ -11,12 +11,14 @@
 //! - `analyse`: stage 2
 //! - `judge`: stage 4, up to the record's report object
 //! - `sinks`: where the bytes of stage 5 go
+//! - [`inspect`](mod@inspect): how a log is understood
 //! - `registry`: the list of engines
 //! - [`labels`]: what people say of records, out of the log itself or of a file beside it
 //! - [`study`]: labelled records with what was computed of them, for measuring and fitting
 
 mod analyse;
 mod filter;
+pub mod inspect;
 mod judge;
 pub mod labels;
 mod registry;
@@ -40,11 +42,11 @@ use crate::{
     config::{Compat, Settings},
     engines::{
         BaselineEngine, Engine, facts,
-        tools::{Profile, ToolProfile},
+        tools::{Profile, ToolProfile, agent},
     },
     history::{History, Observation},
     input::{Batch, Reader},
-    record::reader::RecordReader,
+    record::{Note, reader::RecordReader},
     redact::Names,
     report::{Badness, Partial, Report, VerdictRecord, format::Renderer, summary, verdict_record::Identity},
     rules::{Library, Rule, RuleError, Scanner, Suppressions, examples},
@@ -55,7 +57,7 @@ pub use filter::{Filter, Sample, parse_time};
 pub use registry::{abouts, check_engine_name, engine_names};
 pub use sinks::Sink;
 
-use analyse::{Analysed, Analyst, Outcome};
+use analyse::{Analysed, Analyst, Assembly, Outcome, Part};
 use judge::Opinion;
 
 /// Batches of a chunk, per thread: enough that a slow batch does not leave the other threads idle.
@@ -82,6 +84,7 @@ pub struct Auditor {
     engines: Vec<Box<dyn Engine>>,
     baseline_engines: Vec<Arc<dyn BaselineEngine>>,
     profiles: HashMap<String, Profile>,
+    agents: Arc<agent::Policy>,
     scanner: Arc<Scanner>,
     suppressions: Suppressions,
     calibration: Calibration,
@@ -104,9 +107,12 @@ impl Auditor {
         let ignored = &settings.engines.pii.ignore;
         let is_wanted = |rule: &Rule| settings.rules.looks_for(&rule.id) && !ignored.contains(&rule.id);
         let scanner = Arc::new(Scanner::of_rules(library(&settings)?, is_wanted));
+        let agents = agent::Policy::new(&settings.agents).map_err(|why| anyhow!("[agents]: {why}"))?;
+        let agents = Arc::new(agents);
         Ok(Auditor {
-            reader: RecordReader::new(settings.map.clone()),
-            engines: registry::engines(&settings, &scanner, &sources(&settings)?),
+            reader: settings.reader(),
+            engines: registry::engines(&settings, &scanner, &sources(&settings)?, &agents),
+            agents,
             baseline_engines: registry::baseline_engines(&settings),
             profiles: profiles(&settings)?,
             scanner,
@@ -189,10 +195,11 @@ impl Auditor {
         let mut whole = Partial::default();
         // Spares the parts what the whole would drop; when they see it move does not change what is kept.
         let worst_floor = AtomicU64::new(Badness::default().to_bits());
+        let mut assembly = self.assembly();
         self.drive(
             input,
             filter,
-            &mut history,
+            (&mut assembly, &mut history),
             |batch| self.render(batch, &renderers, Badness::from_bits(worst_floor.load(Ordering::Relaxed))),
             |(partial, chunks), at| {
                 whole.merge(partial);
@@ -205,7 +212,7 @@ impl Auditor {
                 Ok(if nobody_reads { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
             },
         )?;
-        for (name, limit, times) in history.limits_reached() {
+        for (name, limit, times) in assembly.limits_reached().chain(history.limits_reached()) {
             whole.limit(name, limit, times);
         }
         let mut report = Report::new(whole, &totals(input), &self.settings.gate, &self.settings.engines.health);
@@ -234,7 +241,7 @@ impl Auditor {
             let opinions = batch.into_iter().filter_map(|unit| self.opinion(unit));
             opinions.filter(|opinion| is_wanted(&opinion.identity())).map(|opinion| opinion.record()).next()
         };
-        self.drive(input, filter, &mut history, find, |part, _| {
+        self.drive(input, filter, (&mut self.assembly(), &mut history), find, |part, _| {
             found = part;
             Ok(if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
@@ -245,6 +252,11 @@ impl Auditor {
     fn history(&self) -> History {
         let engines = self.baseline_engines.iter().map(|engine| Box::new(engine.clone()) as Box<dyn BaselineEngine>);
         History::new(&self.settings.history_settings(), engines.collect())
+    }
+
+    /// The ordered step of stage 2, which has seen nothing yet.
+    fn assembly(&self) -> Assembly {
+        Assembly::new(&self.settings.assemble)
     }
 
     /// How names of the log are shown.
@@ -273,6 +285,13 @@ impl Auditor {
             let shifts = observed.1.as_mut().map(|observation| mem::take(&mut observation.shifts));
             match &observed.0.outcome {
                 Outcome::Skipped => partial.skipped(),
+                Outcome::Merged => partial.merged(),
+                // The first is counted with its record, and the others have become something else by now.
+                Outcome::Held | Outcome::Piece(..) | Outcome::Part(..) | Outcome::Joined(_) => {}
+                Outcome::Aside(aside) => {
+                    let place = &observed.0.place;
+                    partial.aside(aside.format.names(), aside.what, aside.is_parent, &place.source, place.line);
+                }
                 Outcome::Feedback(_) => partial.feedback(),
                 Outcome::Rejected(fault) => {
                     let rejected = judge::rejected(&observed.0.place, fault.byte, &fault.reason, self.names());
@@ -285,6 +304,9 @@ impl Auditor {
                     partial.suppressed(opinion.suppressed());
                     opinion.call.limits.iter().for_each(|(name, limit)| partial.limit(name, *limit, 1));
                     partial.draft(&opinion.identity(), opinion.drafts());
+                    let record = &opinion.call.record;
+                    let notes = record.notes.iter().map(Note::as_str);
+                    partial.format(record.format.names(), notes, &opinion.identity());
                     partial.record(&opinion.identity(), &opinion.judged(), &opinion.measures(), || opinion.record());
                     for shift in shifts.iter().flatten() {
                         partial.event(opinion.event(shift));
@@ -301,7 +323,7 @@ impl Auditor {
         &self,
         input: &mut Reader,
         filter: &Filter,
-        history: &mut History,
+        (assembly, history): (&mut Assembly, &mut History),
         render: impl Fn(Vec<Observed<'_>>) -> P + Sync,
         mut commit: impl FnMut(P, &Progress) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
@@ -311,6 +333,7 @@ impl Auditor {
             reader: &self.reader,
             engines: &engines,
             profiles: &self.profiles,
+            agents: &self.agents,
             scanner: &self.scanner,
             suppressions: &self.suppressions,
             filter,
@@ -322,7 +345,7 @@ impl Auditor {
             let (next, flow) = rayon::join(
                 || read_round(input),
                 || {
-                    self.round(&round, &analyst, history, &render, |part, units| {
+                    self.round(&round, &analyst, (assembly, history), &render, |part, units| {
                         progress.units += units;
                         commit(part, &progress)
                     })
@@ -333,6 +356,11 @@ impl Auditor {
             }
             round = next;
         }
+        let rest = assembly.finish(&analyst).units;
+        if !rest.is_empty() {
+            progress.units += rest.len() as u64;
+            let _last = commit(render(self.observe(rest, history)), &progress)?;
+        }
         Ok(())
     }
 
@@ -342,7 +370,7 @@ impl Auditor {
         &self,
         batches: &[Batch],
         analyst: &Analyst<'_>,
-        history: &mut History,
+        (assembly, history): (&mut Assembly, &mut History),
         render: &(impl Fn(Vec<Observed<'_>>) -> P + Sync),
         mut commit: impl FnMut(P, u64) -> Result<ControlFlow<()>> + Send,
     ) -> Result<ControlFlow<()>> {
@@ -350,8 +378,12 @@ impl Auditor {
         let chunks = batches.chunks(chunk_len());
         // Two steps more than there are chunks, so that the last one comes through.
         for chunk in chunks.chain([&[][..], &[][..]]) {
-            let observe = || analysed.into_iter().map(|batch| self.observe(batch, history)).collect();
-            let analyse = || chunk.par_iter().map(|batch| analyst.batch(batch)).collect();
+            let observe = || analysed.into_iter().map(|part: Part<'_>| self.observe(part.units, history)).collect();
+            let analyse = || {
+                let mut parts: Vec<Part<'_>> = chunk.par_iter().map(|batch| analyst.batch(batch)).collect();
+                assembly.run(&mut parts, analyst);
+                parts
+            };
             let finish = || -> Result<ControlFlow<()>> {
                 let part = |batch: Vec<Observed<'_>>| (batch.len() as u64, render(batch));
                 let parts: Vec<(u64, P)> = observed.into_par_iter().map(part).collect();
@@ -377,7 +409,7 @@ impl Auditor {
             let observation = match &unit.outcome {
                 Outcome::Call(call) => Some(history.observe(&call.row)),
                 Outcome::Feedback(row) => Some(history.observe(row)),
-                Outcome::Skipped | Outcome::Rejected(_) => None,
+                _ => None,
             };
             (unit, observation)
         };
@@ -518,7 +550,7 @@ mod tests {
             parts += 1;
             Ok(ControlFlow::Continue(()))
         };
-        auditor.drive(&mut input, &Filter::default(), &mut history, part, merge).unwrap();
+        auditor.drive(&mut input, &Filter::default(), (&mut auditor.assembly(), &mut history), part, merge).unwrap();
         assert!(parts > 3, "{parts} batches");
         Report::new(whole, &totals(&input), &gate::Policy::default(), &auditor.settings.engines.health)
     }
@@ -541,7 +573,8 @@ mod tests {
             parts += 1;
             Ok(if parts == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
-        auditor.drive(&mut reader(), &Filter::default(), &mut auditor.history(), |_| (), stop).unwrap();
+        let memory = (&mut auditor.assembly(), &mut auditor.history());
+        auditor.drive(&mut reader(), &Filter::default(), memory, |_| (), stop).unwrap();
         assert_eq!(parts, 2);
     }
 

@@ -6,13 +6,18 @@ use anyhow::{Result, bail};
 
 use crate::{
     config::{Settings, nearest},
-    engines::{About, BaselineEngine, Engine, facts, grounding, language, runtime, security, tools},
+    engines::{About, BaselineEngine, Engine, facts, grounding, language, runtime, security, tools, tools::agent::Policy},
     history,
     rules::{Library, Scanner},
 };
 
 /// The engines that judge a record by itself, in the order of reports.
-fn all_engines(settings: &Settings, scanner: &Arc<Scanner>, sources: &facts::Sources) -> Vec<Box<dyn Engine>> {
+fn all_engines(
+    settings: &Settings,
+    scanner: &Arc<Scanner>,
+    sources: &facts::Sources,
+    agents: &Arc<Policy>,
+) -> Vec<Box<dyn Engine>> {
     let engines = settings.engines.clone();
     vec![
         Box::new(runtime::outcome::Outcome::new(engines.outcome)),
@@ -31,6 +36,8 @@ fn all_engines(settings: &Settings, scanner: &Arc<Scanner>, sources: &facts::Sou
         Box::new(facts::schema::SchemaValidator::new(engines.schema, sources.schemas.clone())),
         Box::new(facts::identity::Identity::new(engines.identity)),
         Box::new(grounding::GroundingEngine::new(engines.grounding)),
+        Box::new(tools::contradiction::ContradictionEngine::new(engines.tool_contradiction)),
+        Box::new(tools::agent::AllowList::new(settings.agents.clone(), agents.clone())),
         Box::new(security::injection::Injection::new(engines.prompt_injection, scanner.clone())),
         Box::new(security::pii::Pii::new(engines.pii, scanner.clone())),
         Box::new(security::secrets::Secrets::new(engines.secrets, scanner.clone())),
@@ -52,8 +59,13 @@ fn all_baseline_engines(settings: &Settings) -> Vec<Arc<dyn BaselineEngine>> {
 }
 
 /// The engines that judge a record by itself, of those that `settings` ask for.
-pub fn engines(settings: &Settings, scanner: &Arc<Scanner>, sources: &facts::Sources) -> Vec<Box<dyn Engine>> {
-    let mut engines = all_engines(settings, scanner, sources);
+pub fn engines(
+    settings: &Settings,
+    scanner: &Arc<Scanner>,
+    sources: &facts::Sources,
+    agents: &Arc<Policy>,
+) -> Vec<Box<dyn Engine>> {
+    let mut engines = all_engines(settings, scanner, sources, agents);
     engines.retain(|engine| settings.runs(engine.about().name));
     engines
 }
@@ -70,7 +82,8 @@ pub fn abouts() -> Vec<About> {
     let settings = Settings::default();
     let mut abouts: Vec<About> = Vec::new();
     let nothing = Arc::new(Scanner::of_rules(Library::built_in(), |_| false));
-    abouts.extend(all_engines(&settings, &nothing, &facts::Sources::default()).iter().map(|engine| engine.about()));
+    let (sources, agents) = (facts::Sources::default(), Arc::default());
+    abouts.extend(all_engines(&settings, &nothing, &sources, &agents).iter().map(|engine| engine.about()));
     abouts.extend(all_baseline_engines(&settings).iter().map(|engine| engine.about()));
     abouts.push(runtime::health::ABOUT);
     abouts.extend(tools::ABOUT);

@@ -95,7 +95,7 @@ impl Auditor {
             };
             opinions.map(of).collect::<Vec<_>>()
         };
-        self.drive(input, filter, &mut history, part, |part, _| {
+        self.drive(input, filter, (&mut self.assembly(), &mut history), part, |part, _| {
             for case in part {
                 let Some((labelled, (evaluated, flag_from))) = case else {
                     study.unlabelled += 1;
@@ -135,7 +135,7 @@ impl Auditor {
             cards.sort_by(|a, b| a.distance.total_cmp(&b.distance));
             cards.truncate(CARDS_MAX);
         };
-        self.drive(input, filter, &mut history, part, |part, _| {
+        self.drive(input, filter, (&mut self.assembly(), &mut history), part, |part, _| {
             cards.extend(part);
             if cards.len() > 2 * CARDS_MAX {
                 sort(&mut cards);

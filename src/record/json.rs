@@ -100,7 +100,7 @@ impl<'a> Json<'a> {
     }
 
     /// Parses a text that may hold JSON; gives it back when it does not.
-    pub(super) fn parse_text(text: Cow<'a, str>) -> Result<Json<'a>, Cow<'a, str>> {
+    pub(crate) fn parse_text(text: Cow<'a, str>) -> Result<Json<'a>, Cow<'a, str>> {
         let parsed = match &text {
             Cow::Borrowed(text) => Json::parse_first(text.as_bytes()),
             Cow::Owned(text) => Json::parse_first(text.as_bytes()).map(|(json, whole)| (json.into_owned(), whole)),
@@ -177,7 +177,7 @@ impl<'a> Json<'a> {
     }
 
     /// The value of a key, moved out (null stays behind); `None` when there is none or it is null.
-    pub(super) fn take(&mut self, key: &str) -> Option<Json<'a>> {
+    pub(crate) fn take(&mut self, key: &str) -> Option<Json<'a>> {
         let Json::Object(entries) = self else { return None };
         let (_, value) = entries.iter_mut().find(|(name, _)| name == key)?;
         Some(std::mem::take(value)).filter(|value| !value.is_null())

@@ -1,29 +1,42 @@
 //! Units of input become records: one normal form for LLM calls, tool calls and feedback.
 //!
 //! - [`json`]: the borrowed JSON tree that a unit is parsed into
-//! - [`reader`]: unit → [`Record`] or [`Rejected`], by the dialects below
+//! - [`reader`]: unit → [`Entry`] or [`Rejected`]
+//! - [`format`](mod@format): what a record was written by: container and dialect
 //! - [`fields`]: the fields of the normal form, and what logs call them
 //! - [`native`]: our own names and shapes, and the common ones beside them
-//! - [`openai_chat`]: OpenAI Chat Completions bodies, bare or as request/response pairs
+//! - `detect`: what a value was written by, told from its keys
+//! - `envelope`: containers, one file per writer
+//! - `body`: what was asked and answered, in the dialects of the providers
+//! - [`piece`]: what units say that are a part of a record
+//! - [`stream`]: streamed answers put together again
 //! - [`mapping`]: `--map field=/json/pointer`, for home-made logs
 //! - [`schema`]: the JSON Schema of the normal form
 //! - [`values`]: times, counts and names out of JSON values
+//! - `text_line`: lines that are no JSON and hold some
 //! - `scan`: why a unit is not strict JSON, and what can be read of it all the same
 
+mod body;
+mod detect;
+mod envelope;
 pub mod fields;
+pub mod format;
 pub mod json;
 pub mod mapping;
 pub mod native;
-pub mod openai_chat;
+pub mod piece;
 pub mod reader;
 mod scan;
 pub mod schema;
+pub mod stream;
+mod text_line;
 pub mod values;
 
 use std::borrow::Cow;
 
+pub use format::{Container, Dialect, Format, LatencySource, Note, Notes};
 use json::{Json, owned};
-pub use reader::{Item, Parsed, RecordReader, Rejected};
+pub use reader::{Aside, Entry, Item, Parsed, Piece, RecordReader, Rejected};
 
 /// What kind of event a record describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,6 +68,8 @@ impl Kind {
 pub struct Record<'a> {
     /// What the record describes.
     pub kind: Kind,
+    /// What it was written by.
+    pub format: Format,
     /// The record's own id; a missing one is replaced by `source:line:item` in reports.
     pub id: Option<Cow<'a, str>>,
     /// When the call began, in milliseconds since the Unix epoch.
@@ -79,12 +94,18 @@ pub struct Record<'a> {
     pub response: Option<Cow<'a, str>>,
     /// Time to the whole response, in milliseconds; finite and not negative.
     pub latency_ms: Option<f64>,
+    /// Where the latency (or the execution time) comes from.
+    pub latency_source: Option<LatencySource>,
     /// Time to the first token, in milliseconds; finite and not negative.
     pub ttft_ms: Option<f64>,
-    /// Tokens in the prompt, as the provider counted them.
+    /// Tokens in the prompt, as the provider counted them, those of the cache included.
     pub prompt_tokens: Option<u64>,
-    /// Tokens in the response, as the provider counted them.
+    /// Tokens in the response, as the provider counted them, those of its reasoning included.
     pub response_tokens: Option<u64>,
+    /// Of the tokens in the prompt, those that were read from a cache.
+    pub cached_tokens: Option<u64>,
+    /// Of the tokens in the response, those that the model spent on reasoning.
+    pub reasoning_tokens: Option<u64>,
     /// Why the model stopped.
     pub finish_reason: Option<Cow<'a, str>>,
     /// The error that the call ended with, as text.
@@ -99,6 +120,8 @@ pub struct Record<'a> {
     pub tool_calls: Vec<ToolCall<'a>>,
     /// The tool that was called.
     pub tool: Option<Cow<'a, str>>,
+    /// The id of the call that this tool call is, where a model asked for it.
+    pub call_id: Option<Cow<'a, str>>,
     /// What the tool was called with.
     pub args: Option<Json<'a>>,
     /// What the tool answered. `Some(Json::Null)` is an answer, `None` is no answer in the log.
@@ -109,6 +132,10 @@ pub struct Record<'a> {
     pub label: Option<Cow<'a, str>>,
     /// The feedback, for [`Kind::Feedback`].
     pub feedback: Option<Feedback>,
+    /// Where the call stands among others that a tracer recorded.
+    pub span: Option<Box<Span<'a>>>,
+    /// What the reader of the record should know, and what keeps no field from being used.
+    pub notes: Notes,
     /// Fields that were present but could not be used as they stand.
     pub problems: Vec<Problem>,
 }
@@ -118,6 +145,7 @@ impl<'a> Record<'a> {
     pub fn new(kind: Kind) -> Record<'a> {
         Record {
             kind,
+            format: Format::default(),
             id: None,
             timestamp_ms: None,
             session_id: None,
@@ -130,9 +158,12 @@ impl<'a> Record<'a> {
             context: Vec::new(),
             response: None,
             latency_ms: None,
+            latency_source: None,
             ttft_ms: None,
             prompt_tokens: None,
             response_tokens: None,
+            cached_tokens: None,
+            reasoning_tokens: None,
             finish_reason: None,
             error: None,
             rules: None,
@@ -140,11 +171,14 @@ impl<'a> Record<'a> {
             tools: None,
             tool_calls: Vec::new(),
             tool: None,
+            call_id: None,
             args: None,
             result: None,
             execution_time_ms: None,
             label: None,
             feedback: None,
+            span: None,
+            notes: Notes::default(),
             problems: Vec::new(),
         }
     }
@@ -157,6 +191,7 @@ impl<'a> Record<'a> {
         match (field, index, &self.prompt) {
             ("response", None, _) => self.response.as_deref(),
             ("model", None, _) => self.model.as_deref(),
+            ("tool", None, _) => self.tool.as_deref(),
             ("response_id", None, _) => self.response_id.as_deref(),
             ("tool_calls", Some(Ok(index)), _) => self.tool_call_text(index, parts.next()?, pointer),
             ("system", None, _) => self.system.as_deref(),
@@ -186,6 +221,7 @@ impl<'a> Record<'a> {
     pub fn into_owned(self) -> Record<'static> {
         Record {
             kind: self.kind,
+            format: self.format,
             id: self.id.map(owned),
             timestamp_ms: self.timestamp_ms,
             session_id: self.session_id.map(owned),
@@ -198,9 +234,12 @@ impl<'a> Record<'a> {
             context: self.context.into_iter().map(Passage::into_owned).collect(),
             response: self.response.map(owned),
             latency_ms: self.latency_ms,
+            latency_source: self.latency_source,
             ttft_ms: self.ttft_ms,
             prompt_tokens: self.prompt_tokens,
             response_tokens: self.response_tokens,
+            cached_tokens: self.cached_tokens,
+            reasoning_tokens: self.reasoning_tokens,
             finish_reason: self.finish_reason.map(owned),
             error: self.error.map(owned),
             rules: self.rules.map(Json::into_owned),
@@ -208,11 +247,14 @@ impl<'a> Record<'a> {
             tools: self.tools.map(Json::into_owned),
             tool_calls: self.tool_calls.into_iter().map(ToolCall::into_owned).collect(),
             tool: self.tool.map(owned),
+            call_id: self.call_id.map(owned),
             args: self.args.map(Json::into_owned),
             result: self.result.map(Json::into_owned),
             execution_time_ms: self.execution_time_ms,
             label: self.label.map(owned),
             feedback: self.feedback,
+            span: self.span.map(|span| Box::new(span.into_owned())),
+            notes: self.notes,
             problems: self.problems,
         }
     }
@@ -258,24 +300,49 @@ impl<'a> Prompt<'a> {
 }
 
 /// One message of a prompt.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// The result of a tool is a message of its own, of the role `tool`, also where the log keeps it as a part of a message
+/// of the user.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Message<'a> {
     /// Who speaks: `system`, `user`, `assistant`, `tool` or what the log says.
     pub role: Cow<'a, str>,
     /// What is said, the text parts joined by newlines.
     pub text: Cow<'a, str>,
+    /// The tool whose result this is, where the log names it.
+    pub tool: Option<Cow<'a, str>>,
+    /// The id of the call that this is the result of.
+    pub call_id: Option<Cow<'a, str>>,
+    /// Whether the log says that the tool failed.
+    pub is_error: bool,
+    /// The tools that the message calls.
+    pub tool_calls: Vec<ToolCall<'a>>,
 }
 
-impl Message<'_> {
+impl<'a> Message<'a> {
+    /// A message that is text and nothing else.
+    pub fn new(role: impl Into<Cow<'a, str>>, text: impl Into<Cow<'a, str>>) -> Message<'a> {
+        Message { role: role.into(), text: text.into(), ..Message::default() }
+    }
+
     /// The same message, owning its text.
     pub fn into_owned(self) -> Message<'static> {
-        Message { role: owned(self.role), text: owned(self.text) }
+        Message {
+            role: owned(self.role),
+            text: owned(self.text),
+            tool: self.tool.map(owned),
+            call_id: self.call_id.map(owned),
+            is_error: self.is_error,
+            tool_calls: self.tool_calls.into_iter().map(ToolCall::into_owned).collect(),
+        }
     }
 }
 
 /// One call of a tool by an answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolCall<'a> {
+    /// The id by which its result names it.
+    pub id: Option<Cow<'a, str>>,
     /// The tool.
     pub name: Cow<'a, str>,
     /// What it is called with; a string when that is no JSON.
@@ -285,7 +352,25 @@ pub struct ToolCall<'a> {
 impl ToolCall<'_> {
     /// The same call, owning its text.
     pub fn into_owned(self) -> ToolCall<'static> {
-        ToolCall { name: owned(self.name), args: self.args.into_owned() }
+        ToolCall { id: self.id.map(owned), name: owned(self.name), args: self.args.into_owned() }
+    }
+}
+
+/// Where a call stands among others that a tracer recorded.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Span<'a> {
+    /// The trace, in lower case where it is hexadecimal.
+    pub trace_id: Option<Cow<'a, str>>,
+    /// The span itself.
+    pub id: Option<Cow<'a, str>>,
+    /// The span that it is part of.
+    pub parent_id: Option<Cow<'a, str>>,
+}
+
+impl Span<'_> {
+    /// The same place, owning its text.
+    pub fn into_owned(self) -> Span<'static> {
+        Span { trace_id: self.trace_id.map(owned), id: self.id.map(owned), parent_id: self.parent_id.map(owned) }
     }
 }
 

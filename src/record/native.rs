@@ -21,11 +21,11 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::{
-    Feedback, Kind, Passage, Problem, Record,
+    Container, Dialect, Feedback, Format, Kind, LatencySource, Passage, Problem, Record,
+    body::{self, Answer, Conversation, error_of, message, openai_chat, usage::Usage},
     fields::{self, FIELD_COUNT, Field, Scope},
     json::Json,
     mapping::{Mapped, Mapping},
-    openai_chat::{self, Answer, Conversation},
     values::{self, Refusal, Unit},
 };
 
@@ -51,7 +51,6 @@ pub(super) fn read<'a>(object: Json<'a>, mapping: &Mapping, source: &[u8]) -> Re
     let mapped = mapping.find(&object);
     let Json::Object(entries) = object else { return Err(format!("not a JSON object but {}", object.type_name())) };
     let mut draft = Draft::new(entries, mapped, source);
-    draft.refuse_stream_chunks()?;
     draft.unfold_tool();
     let kind = draft.settle_kind();
     draft.refuse_strangers(kind)?;
@@ -66,6 +65,51 @@ pub(super) fn read<'a>(object: Json<'a>, mapping: &Mapping, source: &[u8]) -> Re
     }
     record.problems = draft.problems;
     Ok(record)
+}
+
+/// Whether an object has none of the fields that a record must have one of.
+pub(super) fn is_stranger(object: &Json<'_>, mapping: &Mapping) -> bool {
+    let entries = object.as_object().unwrap_or_default();
+    let is_needed = |key: &str| {
+        key == "choices"
+            || key == "usage"
+            || fields::meanings(key).iter().any(|target| {
+                LLM_NEEDS.contains(&target.field) || matches!(target.field, Field::Tool | Field::WasHallucination)
+            })
+    };
+    !entries.iter().any(|(key, value)| !value.is_null() && is_needed(key)) && mapping.find(object).is_empty()
+}
+
+/// Puts what was mapped over what a record has.
+pub(super) fn overlay<'a>(record: &mut Record<'a>, mapped: Vec<Mapped<'a>>) {
+    let mut draft = Draft::new(Vec::new(), mapped, b"");
+    draft.scope = if record.kind == Kind::Llm { Scope::Llm } else { Scope::Tool };
+    let mut over = Record::new(record.kind);
+    draft.read_envelope(&mut over);
+    if record.kind != Kind::Llm {
+        draft.read_tool(&mut over);
+    }
+    draft.read_conversation(&mut over);
+    macro_rules! put {
+        ($($field:ident),*) => {
+            $(if over.$field.is_some() {
+                record.$field = over.$field;
+            })*
+        };
+    }
+    put!(id, timestamp_ms, session_id, model, declared_model, provider, system, response, latency_ms, ttft_ms);
+    put!(prompt_tokens, response_tokens, finish_reason, error, rules, expected_schema, tools, tool, args, result);
+    put!(execution_time_ms, latency_source, label);
+    if !over.prompt.is_absent() {
+        record.prompt = over.prompt;
+    }
+    if !over.context.is_empty() {
+        record.context = over.context;
+    }
+    if !over.tool_calls.is_empty() {
+        record.tool_calls = over.tool_calls;
+    }
+    record.problems.append(&mut draft.problems);
 }
 
 /// Where a name of a field was found.
@@ -113,9 +157,7 @@ impl<'a, 's> Draft<'a, 's> {
         let (key, value) = &self.entries[entry];
         match (key.as_ref(), value) {
             ("choices", Json::Array(_)) => self.choices = Some(entry),
-            ("usage", Json::Object(counts)) if counts.iter().any(|(key, _)| is_token_count(key)) => {
-                self.usage = Some(entry);
-            }
+            ("usage", counts) if Usage::is_one(counts) => self.usage = Some(entry),
             _ => {}
         }
         let is_null = value.is_null();
@@ -128,16 +170,6 @@ impl<'a, 's> Draft<'a, 's> {
             if best.is_none_or(|best| found.rank < best.rank) {
                 *best = Some(found);
             }
-        }
-    }
-
-    fn refuse_stream_chunks(&self) -> Result<(), String> {
-        let object = self.entries.iter().find(|(key, _)| key == "object");
-        match object.and_then(|(_, value)| value.as_str()) {
-            Some("chat.completion.chunk") => {
-                Err("a piece of a streamed response (chat.completion.chunk); pieces are not put together".to_owned())
-            }
-            _ => Ok(()),
         }
     }
 
@@ -211,14 +243,14 @@ impl<'a, 's> Draft<'a, 's> {
         record.provider = self.take_name(Field::Provider);
         record.finish_reason = self.take_name(Field::FinishReason);
         record.label = self.take(Field::Label).and_then(|(label, _)| self.keep(Field::Label, values::label(label))?);
-        record.error = self.take(Field::Error).and_then(|(error, _)| error_text(error));
+        record.error = self.take(Field::Error).and_then(|(error, _)| error_of(error));
         record.rules = self.take(Field::Rules).map(|(rules, _)| rules);
         record.expected_schema = self.take(Field::ExpectedSchema).and_then(|(schema, _)| self.read_schema(schema));
         record.prompt_tokens = self.convert(Field::PromptTokens, |value, _| values::count(value));
         record.response_tokens = self.convert(Field::ResponseTokens, |value, _| values::count(value));
         if let Some(usage) = self.usage {
             let usage = std::mem::take(&mut self.entries[usage].1);
-            self.read_usage(usage, record);
+            self.fill_usage(Usage::of(&usage), record);
         }
     }
 
@@ -238,8 +270,8 @@ impl<'a, 's> Draft<'a, 's> {
         let declared = self.take_name(Field::DeclaredModel);
         let served = self.take_name(Field::ServedModel);
         record.tools = self.take(Field::Tools).map(|(tools, _)| tools);
-        let called = self.take(Field::ToolCalls).map(|(calls, _)| openai_chat::read_calls(calls));
-        let system = self.take(Field::System).and_then(|(system, _)| openai_chat::text_of(system));
+        let called = self.take(Field::ToolCalls).map(|(calls, _)| message::read_calls(calls));
+        let system = self.take(Field::System).and_then(|(system, _)| message::text_of(system));
         record.context = self.take(Field::Context).map(|(context, _)| self.read_context(context)).unwrap_or_default();
 
         let is_bare_body = self.choices.is_some() && !self.is_mapped(Field::Response);
@@ -252,11 +284,18 @@ impl<'a, 's> Draft<'a, 's> {
             let reason = format!("has {unread} after the last answer, which are not read");
             self.problems.push(Problem { field: "messages".to_owned(), reason });
         }
-        let answer = answer.or(last.map(|(answer, _)| answer)).unwrap_or_default();
+        let is_chat = last.is_some();
+        let mut answer = answer.or(last.map(|(answer, _)| answer)).unwrap_or_default();
 
+        record.format = format_of(is_bare_body, is_chat, answer.dialect.or(asked.dialect));
         record.prompt = asked.prompt();
-        record.system = join(system, asked.system);
-        record.tools = record.tools.take().or(asked.tools);
+        record.system = join(system, asked.system).or(answer.system.take());
+        record.context.append(&mut asked.context);
+        record.context.append(&mut answer.context);
+        record.notes.merge(asked.notes);
+        record.notes.merge(answer.notes);
+        record.tools = record.tools.take().or(asked.tools).or(answer.tools);
+        record.session_id = record.session_id.take().or(answer.session_id);
         record.tool_calls = called.unwrap_or(answer.tool_calls);
         record.response_id = answer.id.clone().or_else(|| record.id.clone().filter(|_| is_bare_body));
         let answered = served.or(answer.model);
@@ -279,9 +318,13 @@ impl<'a, 's> Draft<'a, 's> {
         if let Some(created) = answer.created.filter(|_| record.timestamp_ms.is_none()) {
             record.timestamp_ms = self.keep(Field::Timestamp, values::timestamp_ms(&created, None));
         }
-        if let Some(usage) = answer.usage {
-            self.read_usage(usage, record);
+        self.fill_usage(answer.usage, record);
+        if record.latency_ms.is_none() {
+            record.latency_ms = answer.latency_ms;
         }
+        record.ttft_ms = record.ttft_ms.or(answer.ttft_ms);
+        let is_timed = record.latency_ms.is_some() || record.execution_time_ms.is_some();
+        record.latency_source = is_timed.then_some(LatencySource::Reported);
     }
 
     fn read_feedback(&mut self, record: &mut Record<'a>) -> Result<(), String> {
@@ -297,15 +340,17 @@ impl<'a, 's> Draft<'a, 's> {
         if let Some(choices) = self.choices
             && !self.is_mapped(Field::Response)
         {
-            return Some(openai_chat::read_choices(std::mem::take(&mut self.entries[choices].1)));
+            let choices = std::mem::take(&mut self.entries[choices].1);
+            let answer = openai_chat::read_choices(choices);
+            return Some(Answer { dialect: Some(Dialect::OpenAiChat), ..answer });
         }
         let (value, _) = self.take(Field::Response)?;
-        let answer = openai_chat::read_answer(value);
+        let answer = body::read_answer(value);
         self.keep(Field::Response, answer.map_err(|value| values::misplaced(&value, "text")))
     }
 
     fn read_prompt(&mut self, value: Json<'a>) -> Conversation<'a> {
-        let asked = openai_chat::read_question(value);
+        let asked = body::read_question(value);
         let asked = asked.map_err(|value| values::misplaced(&value, "text or a list of messages"));
         self.keep(Field::Prompt, asked).unwrap_or_default()
     }
@@ -332,16 +377,9 @@ impl<'a, 's> Draft<'a, 's> {
     }
 
     /// Token counts of a `usage` object, where the record has none of its own.
-    fn read_usage(&mut self, usage: Json<'a>, record: &mut Record<'a>) {
-        let Json::Object(entries) = usage else { return };
-        let inner = Draft::new(entries, Vec::new(), self.source);
-        for (field, tokens) in
-            [(Field::PromptTokens, &mut record.prompt_tokens), (Field::ResponseTokens, &mut record.response_tokens)]
-        {
-            if let Some(found) = inner.found[Scope::Llm as usize][field as usize].filter(|_| tokens.is_none()) {
-                *tokens = self.keep(field, values::count(&inner.entries[found.entry].1));
-            }
-        }
+    fn fill_usage(&mut self, usage: Usage, record: &mut Record<'a>) {
+        usage.fill(record);
+        self.problems.append(&mut record.problems);
     }
 
     /// Whether the record has the field, under a name that any kind of record may use or under one of this kind.
@@ -412,9 +450,15 @@ impl<'a, 's> Draft<'a, 's> {
     }
 }
 
-fn is_token_count(key: &str) -> bool {
-    let targets = fields::meanings(key);
-    targets.iter().any(|target| matches!(target.field, Field::PromptTokens | Field::ResponseTokens))
+/// What was read: a body alone, a list of messages, a pair of bodies, or our own names.
+fn format_of(is_bare_body: bool, is_chat: bool, dialect: Option<Dialect>) -> Format {
+    let container = match (is_bare_body, is_chat, dialect) {
+        (true, ..) => Container::Bare,
+        (_, true, _) => Container::Chat,
+        (_, _, Some(_)) => Container::Pair,
+        _ => Container::Native,
+    };
+    Format { container, dialect }
 }
 
 /// The kind that a text states.
@@ -428,30 +472,15 @@ fn kind_of(text: &str) -> Option<Kind> {
     }
 }
 
-/// The text of an error, if it says that there is one.
-fn error_text(error: Json<'_>) -> Option<Cow<'_, str>> {
-    match error {
-        Json::Null | Json::Bool(false) => None,
-        Json::Number(number) if number.as_f64() == 0.0 => None,
-        Json::String(text) => Some(text).filter(|text| !text.is_empty()),
-        Json::Object(entries) if entries.is_empty() => None,
-        Json::Array(items) if items.is_empty() => None,
-        mut other => match other.take("message") {
-            Some(Json::String(text)) => Some(text),
-            _ => Some(other.to_compact_string().into()),
-        },
-    }
-}
-
 /// One document. The keys of its text, in order of precedence: text, content, page_content, passage, body.
-fn passage(value: Json<'_>) -> Option<Passage<'_>> {
+pub(super) fn passage(value: Json<'_>) -> Option<Passage<'_>> {
     let (id, text) = match value {
         Json::Null => return None,
         Json::String(text) => (None, text),
         mut object @ Json::Object(_) => {
             let text =
                 ["text", "content", "page_content", "passage", "body"].into_iter().find_map(|key| object.take(key));
-            match text.and_then(openai_chat::text_of) {
+            match text.and_then(message::text_of) {
                 Some(text) => {
                     let id = ["id", "doc_id", "document_id", "_id"].into_iter().find_map(|key| object.take(key));
                     (id.and_then(|id| values::name(id).ok().flatten()), text)
@@ -465,12 +494,12 @@ fn passage(value: Json<'_>) -> Option<Passage<'_>> {
 }
 
 /// A string that holds a JSON object becomes that object.
-fn unwrap_object(value: Json<'_>) -> Json<'_> {
+pub(super) fn unwrap_object(value: Json<'_>) -> Json<'_> {
     unwrap(value, &['{'])
 }
 
 /// A string that holds a JSON object or array becomes that.
-fn unwrap_container(value: Json<'_>) -> Json<'_> {
+pub(super) fn unwrap_container(value: Json<'_>) -> Json<'_> {
     unwrap(value, &['{', '['])
 }
 
@@ -679,11 +708,6 @@ mod tests {
         check(
             r#"{"tool":"t","was_hallucination":"maybe"}"#,
             "`was_hallucination` is a string where true or false belongs",
-        );
-        assert!(
-            outcome(r#"{"object":"chat.completion.chunk","id":"a","choices":[]}"#)
-                .unwrap_err()
-                .starts_with("a piece of a streamed response")
         );
         assert!(outcome(r#"{"tool":"t","result":null}"#).is_ok());
         assert!(outcome(r#"{"usage":{"input_tokens":1}}"#).is_ok());

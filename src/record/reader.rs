@@ -2,7 +2,9 @@
 //!
 //! A unit is parsed strictly first, borrowing its text. Only what the strict parser refuses goes through the slower
 //! `scan`, which names the fault or reads around the oddities of real writers (`NaN`, broken UTF-8), with a note.
-//! A unit that holds several values, or an array of them, gives as many items.
+//! A unit that holds several values, an array of them, or a document with many records gives as many items. What a value
+//! was written by is [detected](super::detect) for each by itself. What nobody knows is looked into: a list below one key
+//! ([`wrapped`]), a record in a string, a line of a stream.
 //!
 //! **Limits**: [`MAX_ITEMS_PER_UNIT`] items; a unit that breaks in its first value, or an array that breaks anywhere,
 //! is rejected as a whole, since nobody knows where the next record begins.
@@ -10,23 +12,49 @@
 use std::ops::Range;
 
 use super::{
-    Record,
+    Container, Format, Note, Prompt, Record,
+    detect::detect,
+    envelope::{self, Entries, wrapped},
     json::{Json, ParseError},
     mapping::Mapping,
     native,
     scan::{self, next_visible},
+    text_line,
 };
-use crate::input::framing::split_values;
+use crate::input::{Header, framing::split_values};
 
 /// Records that one unit may hold; a unit with more is rejected, so that its size bounds the memory that it takes.
 pub const MAX_ITEMS_PER_UNIT: usize = 65_536;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// Wrappings that are taken off a value: a list below a key, a record in a string.
+const MAX_WRAPPINGS: usize = 2;
+
+/// Texts with which gateways and SDKs replace what they were told not to log.
+const PLACEHOLDERS: [&str; 9] = [
+    "redacted-by-litellm",
+    "[REDACTED]",
+    "<REDACTED>",
+    "REDACTED",
+    "[redacted]",
+    "<redacted>",
+    "redacted",
+    "<redacted by OpenTelemetry>",
+    "[Filtered]",
+];
+
 /// Reads units into records. Cheap to share between threads.
 #[derive(Clone, Debug, Default)]
 pub struct RecordReader {
     mapping: Mapping,
+    container: Option<Container>,
+}
+
+/// What one value gave.
+enum Values<'a> {
+    One(Result<Entry<'a>, Rejected>),
+    Many(Vec<Result<Entry<'a>, Rejected>>),
 }
 
 /// What a unit turned out to be.
@@ -34,9 +62,61 @@ pub struct RecordReader {
 #[derive(Debug, PartialEq)]
 pub enum Parsed<'a> {
     /// One record, as a rule.
-    One(Result<Record<'a>, Rejected>),
-    /// Several values on one line, or an array of them.
+    One(Result<Entry<'a>, Rejected>),
+    /// Several values on one line, an array of them, or a document that holds many.
     Many(Vec<Item<'a>>),
+}
+
+/// What was read.
+#[expect(clippy::large_enum_variant, reason = "a record is the rule, and should cost no allocation")]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry<'a> {
+    /// A record.
+    Record(Record<'a>),
+    /// A part of a record whose other parts stand in other units.
+    Piece(Piece<'a>),
+    /// Recognised, and known to hold no call of its own.
+    Aside(Aside),
+}
+
+impl<'a> Entry<'a> {
+    /// The record, when this is one.
+    pub fn record(self) -> Option<Record<'a>> {
+        if let Entry::Record(record) = self { Some(record) } else { None }
+    }
+
+    /// The record, borrowed, when this is one.
+    pub fn as_record(&self) -> Option<&Record<'a>> {
+        if let Entry::Record(record) = self { Some(record) } else { None }
+    }
+}
+
+/// A value that is a part of a record: a chunk of a stream, half of a pair, a line of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Piece<'a> {
+    /// What it was written by.
+    pub format: Format,
+    /// The value. A line of a desktop client's MCP log, which is no JSON, comes as an object of `timestamp`, `server`,
+    /// `direction` (`client` or `server`: who sent it) and `message`.
+    pub value: Json<'a>,
+}
+
+impl Piece<'_> {
+    /// The same piece, owning its text.
+    pub fn into_owned(self) -> Piece<'static> {
+        Piece { format: self.format, value: self.value.into_owned() }
+    }
+}
+
+/// A value that holds no call of its own, and is counted by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aside {
+    /// What it was written by.
+    pub format: Format,
+    /// What it is, as a noun ("a span of a framework").
+    pub what: &'static str,
+    /// Whether it repeats what its children say; it is counted as `parent` then, else as `skipped`.
+    pub is_parent: bool,
 }
 
 /// One of several values of a unit.
@@ -47,7 +127,7 @@ pub struct Item<'a> {
     /// Offset of its first byte in the unit.
     pub byte: usize,
     /// What it holds.
-    pub outcome: Result<Record<'a>, Rejected>,
+    pub outcome: Result<Entry<'a>, Rejected>,
 }
 
 /// A unit, or a part of one, that is not a record.
@@ -68,7 +148,13 @@ impl From<ParseError> for Rejected {
 impl RecordReader {
     /// A reader that looks for fields where `mapping` says, and under their usual names.
     pub fn new(mapping: Mapping) -> RecordReader {
-        RecordReader { mapping }
+        RecordReader { mapping, container: None }
+    }
+
+    /// Takes every value for one of `container`, whatever it looks like.
+    #[must_use]
+    pub fn with_container(self, container: Option<Container>) -> RecordReader {
+        RecordReader { container, ..self }
     }
 
     /// Reads one unit.
@@ -77,20 +163,57 @@ impl RecordReader {
         match next_visible(unit, begin) {
             Some(at) if unit[at] == b'{' => self.read_objects(unit, at),
             Some(at) if unit[at] == b'[' => self.read_array(unit, at),
-            Some(at) => Parsed::One(Err(not_an_object(&unit[at..], at))),
+            Some(at) => self.read_text(&unit[at..], at),
             None => Parsed::One(Err(Rejected { byte: 0, reason: "blank".to_owned() })),
         }
+    }
+
+    /// Reads a tree that was put together from several units: a body, or a pair of bodies.
+    ///
+    /// # Errors
+    /// When it is no record.
+    pub fn read_tree(&self, tree: Json<'static>) -> Result<Entry<'static>, Rejected> {
+        if detect(&tree) == Container::Bare {
+            // What is left of a stream that breaks off is a part no more.
+            let entry = envelope::read_body(tree).and_then(|entry| self.settled(entry));
+            return entry.map_err(|reason| Rejected { byte: 0, reason });
+        }
+        match self.to_values(tree, b"", 0, 0) {
+            Values::One(outcome) => outcome,
+            Values::Many(outcomes) => outcomes.into_iter().next().unwrap_or_else(|| Err(too_many(0))),
+        }
+    }
+
+    /// Reads a row of a table as the object of its cells by the names of their columns. Empty cells are absent; cells
+    /// that hold an object or an array in JSON are that.
+    pub fn read_row(&self, header: &Header, row: &[u8]) -> Parsed<'static> {
+        let cells = match header.cells(row) {
+            Ok(cells) => cells,
+            Err(reason) => return Parsed::One(Err(Rejected { byte: 0, reason })),
+        };
+        let cells = cells.into_iter().filter(|(_, cell)| !cell.is_empty()).map(|(name, cell)| {
+            let value = match cell.trim_start().starts_with(['{', '[']) {
+                true => Json::parse_text(cell.into()).unwrap_or_else(Json::String).into_owned(),
+                false => Json::String(cell.into()),
+            };
+            // Columns are called in words (`Latency (ms)`), names are not.
+            (name.trim_end_matches(')').replace([' ', '('], "_").replace("__", "_").into(), value)
+        });
+        self.as_parsed(self.to_values(Json::Object(cells.collect()), b"", 0, 0), 0)
     }
 
     /// A unit that begins with an object: one record, unless more text follows.
     fn read_objects<'a>(&self, unit: &'a [u8], at: usize) -> Parsed<'a> {
         let bytes = &unit[at..];
         let several = match Json::parse_first(bytes) {
-            Some((tree, true)) => return Parsed::One(self.to_record(tree, bytes, at)),
+            Some((tree, true)) => return self.as_parsed(self.to_values(tree, bytes, at, 0), at),
             Some((_, false)) => true,
             None => scan::scan(bytes, at).is_ok_and(|scan| next_visible(bytes, scan.end).is_some()),
         };
-        if several { self.read_items(unit, at, split_values(bytes)) } else { Parsed::One(self.read_item(bytes, at)) }
+        if several {
+            return self.read_items(unit, at, split_values(bytes));
+        }
+        self.as_parsed(self.read_item(bytes, at), at)
     }
 
     fn read_array<'a>(&self, unit: &'a [u8], at: usize) -> Parsed<'a> {
@@ -105,48 +228,214 @@ impl RecordReader {
         }
     }
 
+    /// A unit that does not begin with a bracket: a line of a stream or of a log that holds a value, or JSON in a string.
+    fn read_text<'a>(&self, bytes: &'a [u8], at: usize) -> Parsed<'a> {
+        match text_line::read(bytes) {
+            Some(text_line::Line::Entry(entry)) => Parsed::One(Ok(entry)),
+            Some(text_line::Line::Value(value)) => self.as_parsed(self.to_values(value, b"", at, 0), at),
+            Some(text_line::Line::InString(value)) => {
+                let mut values = self.to_values(value, b"", at, 1);
+                values.each(|entry| {
+                    if let Entry::Record(record) = entry {
+                        record.notes.add(Note::DoubleEncoded);
+                    }
+                });
+                self.as_parsed(values, at)
+            }
+            Some(text_line::Line::Rejected(reason)) => {
+                Parsed::One(Err(Rejected { byte: at, reason: reason.to_owned() }))
+            }
+            None => Parsed::One(Err(not_an_object(bytes, at))),
+        }
+    }
+
     /// Reads the values at `ranges`, which count from `base`.
     fn read_items<'a>(&self, unit: &'a [u8], base: usize, ranges: Vec<Range<usize>>) -> Parsed<'a> {
         if ranges.len() > MAX_ITEMS_PER_UNIT {
-            let reason = format!("holds more than {MAX_ITEMS_PER_UNIT} values (max_items_per_unit)");
-            return Parsed::One(Err(Rejected { byte: base, reason }));
+            return Parsed::One(Err(too_many(base)));
         }
-        let items = (0..).zip(ranges).map(|(item, range)| {
+        let mut items: Vec<Item<'a>> = Vec::with_capacity(ranges.len());
+        for range in ranges {
             let end = (base + range.end).min(unit.len());
             let byte = next_visible(&unit[..end], base + range.start).unwrap_or(end);
-            Item { item, byte, outcome: self.read_item(&unit[byte..end], byte) }
-        });
-        Parsed::Many(items.collect())
+            let outcomes = match self.read_item(&unit[byte..end], byte) {
+                Values::One(outcome) => vec![outcome],
+                Values::Many(outcomes) => outcomes,
+            };
+            if items.len() + outcomes.len() > MAX_ITEMS_PER_UNIT {
+                return Parsed::One(Err(too_many(base)));
+            }
+            let next = items.len();
+            items.extend((next..).zip(outcomes).map(|(item, outcome)| Item { item: item as u32, byte, outcome }));
+        }
+        Parsed::Many(items)
+    }
+
+    /// What the only value of a unit gave.
+    fn as_parsed<'a>(&self, values: Values<'a>, byte: usize) -> Parsed<'a> {
+        match values {
+            Values::One(outcome) => Parsed::One(outcome),
+            Values::Many(outcomes) if outcomes.len() > MAX_ITEMS_PER_UNIT => Parsed::One(Err(too_many(byte))),
+            Values::Many(outcomes) => {
+                Parsed::Many((0..).zip(outcomes).map(|(item, outcome)| Item { item, byte, outcome }).collect())
+            }
+        }
     }
 
     /// Reads bytes that should be one object and nothing else; `base` is their offset in the unit.
-    fn read_item<'a>(&self, bytes: &'a [u8], base: usize) -> Result<Record<'a>, Rejected> {
+    fn read_item<'a>(&self, bytes: &'a [u8], base: usize) -> Values<'a> {
         if !bytes.starts_with(b"{") {
-            return Err(not_an_object(bytes, base));
+            return Values::One(Err(not_an_object(bytes, base)));
         }
         match Json::parse_first(bytes) {
-            Some((tree, true)) => self.to_record(tree, bytes, base),
+            Some((tree, true)) => self.to_values(tree, bytes, base, 0),
             _ => self.read_oddities(bytes, base),
         }
     }
 
     /// Reads an object that is not strict JSON, if its oddities can be read around.
-    fn read_oddities(&self, bytes: &[u8], base: usize) -> Result<Record<'static>, Rejected> {
-        let scan = scan::scan(bytes, base)?;
+    fn read_oddities<'a>(&self, bytes: &'a [u8], base: usize) -> Values<'a> {
+        let scan = match scan::scan(bytes, base) {
+            Ok(scan) => scan,
+            Err(error) => return Values::One(Err(error.into())),
+        };
         let patched = scan.patched.filter(|_| next_visible(bytes, scan.end).is_none());
         let tree = patched.as_deref().map(Json::parse).and_then(Result::ok).map(Json::into_owned);
         let Some(tree) = tree else {
             let ParseError { byte, reason } = scan::fault(bytes);
-            return Err(Rejected { byte: byte + base, reason });
+            return Values::One(Err(Rejected { byte: byte + base, reason }));
         };
-        let mut record = self.to_record(tree, bytes, base)?;
-        record.problems.splice(0..0, scan.problems);
-        Ok(record)
+        let mut values = self.to_values(tree, bytes, base, 0);
+        let mut problems = Some(scan.problems);
+        values.each(|entry| {
+            if let Entry::Record(record) = entry {
+                record.problems.splice(0..0, problems.take().unwrap_or_default());
+            }
+        });
+        values
     }
 
-    fn to_record<'a>(&self, tree: Json<'a>, source: &[u8], base: usize) -> Result<Record<'a>, Rejected> {
-        native::read(tree, &self.mapping, source).map_err(|reason| Rejected { byte: base, reason })
+    /// Reads a value, from which `wrappings` were taken off already. `source` is its text, empty where there is none.
+    fn to_values<'a>(&self, tree: Json<'a>, source: &[u8], base: usize, wrappings: usize) -> Values<'a> {
+        let container = self.container.unwrap_or_else(|| detect(&tree));
+        if matches!(container, Container::Native | Container::Pair) {
+            return self.read_native(tree, source, base, wrappings);
+        }
+        let mapped = self.mapping.find(&tree);
+        let mut entries = Entries::default();
+        envelope::read(container, tree, &mut entries);
+        let mut values: Vec<Result<Entry<'a>, Rejected>> = Vec::with_capacity(entries.list.len());
+        for outcome in entries.list {
+            values
+                .push(outcome.and_then(|entry| self.settled(entry)).map_err(|reason| Rejected { byte: base, reason }));
+        }
+        if !mapped.is_empty()
+            && let [Ok(Entry::Record(record))] = values.as_mut_slice()
+        {
+            native::overlay(record, mapped);
+        }
+        match values.len() {
+            1 => Values::One(values.pop().unwrap_or_else(|| Err(Rejected { byte: base, reason: "empty".to_owned() }))),
+            _ => Values::Many(values),
+        }
     }
+
+    fn read_native<'a>(&self, tree: Json<'a>, source: &[u8], base: usize, wrappings: usize) -> Values<'a> {
+        // Only what native reading refuses is looked into, so that nothing else pays for it.
+        let inner =
+            if wrappings < MAX_WRAPPINGS && self.container.is_none() && native::is_stranger(&tree, &self.mapping) {
+                match wrapped::line(&tree) {
+                    Some(line) => return self.to_values(line, b"", base, wrappings + 1),
+                    None => wrapped::list(tree),
+                }
+            } else {
+                Err(tree)
+            };
+        match inner {
+            Err(tree) => {
+                let record = native::read(tree, &self.mapping, source).map(Entry::Record);
+                let entry = record.and_then(|entry| self.settled(entry));
+                Values::One(entry.map_err(|reason| Rejected { byte: base, reason }))
+            }
+            Ok(list) => {
+                let mut values = Vec::with_capacity(list.len());
+                for value in list {
+                    match self.to_values(value, b"", base, wrappings + 1) {
+                        Values::One(outcome) => values.push(outcome),
+                        Values::Many(outcomes) => values.extend(outcomes),
+                    }
+                }
+                Values::Many(values)
+            }
+        }
+    }
+
+    /// The last look at an entry: texts that are placeholders are absent, and what was forced into a container must
+    /// hold something.
+    fn settled<'a>(&self, mut entry: Entry<'a>) -> Result<Entry<'a>, String> {
+        let Entry::Record(record) = &mut entry else { return Ok(entry) };
+        drop_placeholders(record);
+        if let Some(container) = self.container
+            && is_empty(record)
+        {
+            return Err(format!("read as `{}`, it holds nothing to audit", container.as_str()));
+        }
+        Ok(entry)
+    }
+}
+
+impl<'a> Values<'a> {
+    fn each(&mut self, act: impl FnMut(&mut Entry<'a>)) {
+        match self {
+            Values::One(outcome) => outcome.iter_mut().for_each(act),
+            Values::Many(outcomes) => outcomes.iter_mut().flatten().for_each(act),
+        }
+    }
+}
+
+/// Texts that somebody put in the place of what must not be logged say nothing; they are absent, which is noted.
+fn drop_placeholders(record: &mut Record<'_>) {
+    let is_placeholder = |text: &str| text.len() <= 32 && PLACEHOLDERS.contains(&text.trim());
+    let mut is_redacted = false;
+    if record.response.as_deref().is_some_and(is_placeholder) {
+        (record.response, is_redacted) = (None, true);
+    }
+    match &mut record.prompt {
+        Prompt::Text(text) if is_placeholder(text) => (record.prompt, is_redacted) = (Prompt::Absent, true),
+        Prompt::Messages(messages) => {
+            let before = messages.len();
+            messages.retain(|message| !is_placeholder(&message.text));
+            if messages.len() < before {
+                is_redacted = true;
+                if messages.is_empty() {
+                    record.prompt = Prompt::Absent;
+                }
+            }
+        }
+        _ => {}
+    }
+    if record.system.as_deref().is_some_and(is_placeholder) {
+        (record.system, is_redacted) = (None, true);
+    }
+    if is_redacted {
+        record.notes.add(Note::Redacted);
+    }
+}
+
+fn is_empty(record: &Record<'_>) -> bool {
+    record.prompt.is_absent()
+        && record.response.is_none()
+        && record.error.is_none()
+        && record.latency_ms.is_none()
+        && record.execution_time_ms.is_none()
+        && record.prompt_tokens.is_none()
+        && record.tool_calls.is_empty()
+        && record.args.is_none()
+        && record.result.is_none()
+}
+
+fn too_many(byte: usize) -> Rejected {
+    Rejected { byte, reason: format!("holds more than {MAX_ITEMS_PER_UNIT} values (max_items_per_unit)") }
 }
 
 /// Why bytes that do not begin with `{` are not a record.
@@ -178,7 +467,7 @@ mod tests {
 
     fn one(unit: &[u8]) -> Result<Record<'_>, Rejected> {
         match read(unit) {
-            Parsed::One(outcome) => outcome,
+            Parsed::One(outcome) => outcome.map(|entry| entry.record().unwrap()),
             Parsed::Many(items) => panic!("{items:?}"),
         }
     }
@@ -257,7 +546,7 @@ mod tests {
                     let Rejected { byte, reason } = items[0].outcome.clone().unwrap_err();
                     (byte, format!("item 0: {reason}"))
                 }
-                Parsed::One(Ok(record)) => panic!("{record:?}"),
+                Parsed::One(Ok(entry)) => panic!("{entry:?}"),
             })
             .collect();
         let expected = [
@@ -331,7 +620,7 @@ mod tests {
             let Parsed::Many(items) = read(unit) else { panic!("{}", unit.escape_ascii()) };
             let shown = items.into_iter().enumerate().map(|(position, Item { item, byte, outcome })| {
                 assert_eq!(item as usize, position);
-                let outcome = outcome.map(|record| record.id.unwrap_or_default().into_owned());
+                let outcome = outcome.map(|entry| entry.record().unwrap().id.unwrap_or_default().into_owned());
                 (byte, outcome.unwrap_or_else(|Rejected { byte, reason }| format!("{reason} at {byte}")))
             });
             let expected: Vec<(usize, String)> =
@@ -361,7 +650,7 @@ mod tests {
             field: "/latency_ms".to_owned(),
             reason: "NaN or Infinity at byte 43 is read as missing".to_owned(),
         };
-        assert_eq!(items[1].outcome.as_ref().unwrap().problems, [note]);
+        assert_eq!(items[1].outcome.as_ref().unwrap().as_record().unwrap().problems, [note]);
     }
 
     #[test]
@@ -421,7 +710,7 @@ mod tests {
         #[test]
         fn any_object_is_read_or_refused_alike_when_owned(value in values()) {
             let unit = serde_json::json!({ "prompt": value, "response": value, "context": value, "args": value, "usage": value, "id": value, "timestamp": value, "tool": value }).to_string();
-            if let Parsed::One(Ok(record)) = read(unit.as_bytes()) {
+            if let Parsed::One(Ok(Entry::Record(record))) = read(unit.as_bytes()) {
                 prop_assert_eq!(&record.clone().into_owned(), &record);
                 prop_assert!(record.latency_ms.is_none_or(|ms| ms >= 0.0));
             }

@@ -136,6 +136,26 @@ pub(super) fn timestamp_ms(value: &Json<'_>, unit: Option<Unit>) -> Result<i64, 
     if ms > MAX_TIMESTAMP_MS { Err("lies beyond the year 9999".into()) } else { Ok(ms) }
 }
 
+/// A moment in milliseconds since 1970, when the value is one.
+pub fn moment_ms(value: &Json<'_>) -> Option<i64> {
+    timestamp_ms(value, None).ok()
+}
+
+/// A moment, in nanoseconds since 1970: what a length of time is the difference of. Seconds with a fraction are good to
+/// the microsecond.
+pub(super) fn moment_ns(value: &Json<'_>, unit: Option<Unit>) -> Result<i128, Refusal> {
+    let ns = match value {
+        Json::String(text) => match number(value) {
+            Ok(number) => epoch_ns(number, unit)?,
+            Err(_) => written_ns(text.trim()).ok_or("is not a date and time that can be read")?,
+        },
+        Json::Number(number) => epoch_ns(*number, unit)?,
+        _ => return Err(misplaced(value, "a time")),
+    };
+    let is_too_late = ns > i128::from(MAX_TIMESTAMP_MS) * 1_000_000;
+    if is_too_late { Err("lies beyond the year 9999".into()) } else { Ok(ns) }
+}
+
 /// A name or an id. Numbers keep their digits; an empty name is none.
 pub(super) fn name<'a>(value: Json<'a>) -> Result<Option<Cow<'a, str>>, Refusal> {
     match value {
@@ -185,12 +205,7 @@ fn epoch_ms(number: Number, unit: Option<Unit>) -> Result<i64, Refusal> {
     if let (None, Some(ticks), true) = (unit, integer, TICKS.contains(&magnitude)) {
         return Ok((ticks - UNIX_EPOCH_TICKS) / TICKS_PER_MS);
     }
-    let unit = unit.unwrap_or(match magnitude {
-        ..1e11 => Unit::S,
-        ..1e14 => Unit::Ms,
-        ..1e17 => Unit::Us,
-        _ => Unit::Ns,
-    });
+    let unit = unit.unwrap_or_else(|| unit_of(magnitude));
     let Some(integer) = integer else {
         // A float beyond the range of the result saturates, and is refused for its year.
         return Ok(unit.to_ms(magnitude).round() as i64);
@@ -201,6 +216,46 @@ fn epoch_ms(number: Number, unit: Option<Unit>) -> Result<i64, Refusal> {
         Unit::Us => integer / 1000,
         Unit::Ns => integer / 1_000_000,
     })
+}
+
+/// The unit that a time since 1970 must be in, by its magnitude.
+fn unit_of(magnitude: f64) -> Unit {
+    match magnitude {
+        ..1e11 => Unit::S,
+        ..1e14 => Unit::Ms,
+        ..1e17 => Unit::Us,
+        _ => Unit::Ns,
+    }
+}
+
+fn epoch_ns(number: Number, unit: Option<Unit>) -> Result<i128, Refusal> {
+    let magnitude = number.as_f64();
+    if magnitude < 0.0 {
+        return Err("lies before 1970".into());
+    }
+    let integer = number.as_integer().filter(|integer| *integer < i128::from(i64::MAX));
+    if let (None, Some(ticks), true) = (unit, integer, TICKS.contains(&magnitude)) {
+        return Ok((ticks - i128::from(UNIX_EPOCH_TICKS)) * 100);
+    }
+    let unit = unit.unwrap_or_else(|| unit_of(magnitude));
+    let Some(integer) = integer else {
+        // Saturates, and is refused for its year then.
+        return Ok((unit.to_ms(magnitude) * 1e3).round() as i128).map(|us| us.saturating_mul(1000));
+    };
+    Ok(match unit {
+        Unit::S => integer * 1_000_000_000,
+        Unit::Ms => integer * 1_000_000,
+        Unit::Us => integer * 1000,
+        Unit::Ns => integer,
+    })
+}
+
+fn written_ns(text: &str) -> Option<i128> {
+    if let Ok(moment) = text.parse::<Timestamp>() {
+        return Some(moment.as_nanosecond());
+    }
+    let local = text.parse::<DateTime>().ok()?;
+    Some(local.to_zoned(TimeZone::UTC).ok()?.timestamp().as_nanosecond())
 }
 
 /// RFC 3339, ISO 8601 and `YYYY-MM-DD HH:MM:SS`, with a zone or in UTC.

@@ -12,6 +12,7 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use super::{
+    formats::{Formats, Names},
     summary::{Event, PlacedProblem},
     timeline::{Decisions, Timeline},
     verdict_record::{FINDINGS_PER_RECORD_MAX, Identity, Judged, Problem, Questions, RejectedUnit, VerdictRecord},
@@ -66,6 +67,7 @@ pub const DRAFTS_MAX: usize = 10_000;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Partial {
     pub(super) ledger: Ledger,
+    pub(super) formats: Formats,
     pub(super) decisions: Decisions,
     pub(super) high_risk: u64,
     pub(super) questions: Questions<QuestionCounts>,
@@ -260,6 +262,21 @@ impl Partial {
         self.ledger.parent += 1;
     }
 
+    /// Notes what an audited record was written by.
+    pub fn format(&mut self, format: Names, notes: impl Iterator<Item = &'static str>, identity: &Identity<'_>) {
+        self.formats.record(format, notes, identity.source, identity.line);
+    }
+
+    /// Counts a unit that was recognised and holds no call of its own.
+    pub fn aside(&mut self, format: Names, what: &'static str, is_parent: bool, source: &str, line: u64) {
+        if is_parent {
+            self.parent()
+        } else {
+            self.skipped()
+        }
+        self.formats.aside(format, what, is_parent, source, line);
+    }
+
     /// Counts a unit that a filter (`--since`, `--until`, `--sample`) left out.
     pub fn skipped(&mut self) {
         self.ledger.skipped += 1;
@@ -281,6 +298,7 @@ impl Partial {
     /// Adds the part that follows in the input.
     pub fn merge(&mut self, next: Partial) {
         self.ledger.merge(&next.ledger);
+        self.formats.merge(next.formats);
         self.decisions.merge(&next.decisions);
         self.high_risk += next.high_risk;
         for question in Question::ALL {

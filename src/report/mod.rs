@@ -3,9 +3,11 @@
 //! - [`verdict_record`]: what is said of one record, as an object that owns its text
 //! - [`explanation`]: the same in one or two sentences
 //! - [`aggregate`]: verdicts → counts, per batch, merged in input order
+//! - [`formats`]: what the log was written by
 //! - [`timeline`]: decisions over time, in at most a screenful of buckets
 //! - [`summary`]: the report object
 //! - [`format`](mod@format): what a format is, and the writer that puts rendered pieces in order
+//! - [`inspection`]: how a log is understood
 //! - [`table`], [`json`], [`jsonl`], [`csv`]: the formats
 //! - [`waterfall`]: why one record was judged as it was
 //! - [`evaluation`]: how good an audit is on labelled records
@@ -21,6 +23,8 @@ pub mod csv;
 pub mod evaluation;
 pub mod explanation;
 pub mod format;
+pub mod formats;
+pub mod inspection;
 pub mod json;
 pub mod jsonl;
 pub mod safe_json;

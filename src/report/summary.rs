@@ -9,6 +9,7 @@ use super::{
     aggregate::{
         EVENTS_MAX, PROBLEMS_LISTED_MAX, Partial, QuestionCounts, REJECTED_LISTED_MAX, STREAMS_MAX, StreamCounts,
     },
+    formats::FormatSummary,
     timeline::{Decisions, TimelineSummary},
     verdict_record::{Questions, RejectedUnit, VerdictRecord},
 };
@@ -34,6 +35,8 @@ pub struct Report {
     pub gate: Outcome,
     /// What was read, and what became of it.
     pub input: Input,
+    /// What the log was written by.
+    pub formats: FormatSummary,
     /// Decisions over all records.
     pub verdicts: Verdicts,
     /// Decisions per question.
@@ -164,7 +167,7 @@ pub struct Input {
     pub parent: u64,
     /// Units that are no record.
     pub rejected: u64,
-    /// Units that a filter (`--since`, `--until`, `--sample`) left out.
+    /// Units that a filter (`--since`, `--until`, `--sample`) left out, and those that hold no call (`formats.no_call`).
     pub skipped: u64,
     /// Audited records of which a field was present but unusable; also counted in `audited`.
     pub partially_read: u64,
@@ -392,6 +395,7 @@ impl Report {
             tool: Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
             gate: gate::decide(policy, &counts(&whole, totals)),
             input: input(&whole, totals),
+            formats: whole.formats.summary(),
             verdicts: Verdicts { decisions: whole.decisions, high_risk: whole.high_risk },
             questions: Questions::from_fn(|question| question_summary(whole.questions.get(question))),
             health: stream_health(&whole.streams.all(), health),

@@ -81,6 +81,9 @@ fn opening(report: &Report, page: &mut Page) {
         size(input.bytes),
     ));
     page.paragraph(&ledger(report));
+    if let Some(formats) = report.formats.line() {
+        page.paragraph(&formats);
+    }
     if report.suppressions.hits > 0 {
         page.paragraph(&format!("{} suppressed", counted(report.suppressions.hits, "finding", "findings")));
     }

@@ -79,7 +79,10 @@ impl Engine for Outcome {
         }
         let has_error = record.error.is_some();
         let response = record.response.as_deref();
-        let Some(is_answered) = is_answered(response, has_error, record.finish_reason.as_deref()) else {
+        // Some providers end a call of tools with the reason of any other answer.
+        let calls_tools = (!record.tool_calls.is_empty()).then_some(TOOL_FINISH_REASONS[0]);
+        let finish_reason = calls_tools.or(record.finish_reason.as_deref());
+        let Some(is_answered) = is_answered(response, has_error, finish_reason) else {
             return Some(Assessment::not_assessed("neither response nor error"));
         };
         let signal = |id, ratio| Signal::absent(id, Question::Degraded, Tier::Zero, (ratio, RatioSource::Default));

@@ -1,5 +1,7 @@
 //! Does a tool's answer look real? The checks of seed 002, tier 0: from one call alone, without its history.
 //!
+//! - [`agent`]: tools that may be called, and what history needs to see loops and flows
+//! - [`contradiction`]: answers against the results of their own tools
 //! - [`schema`]: fields that must or must not be there
 //! - [`latency`]: faster than possible, slower than expected
 //! - [`pattern`]: the JSON text matches none of the expected patterns
@@ -9,6 +11,8 @@
 //!
 //! A signal is in the list only when it was applicable: a schema with fields to check, a time that is known.
 
+pub mod agent;
+pub mod contradiction;
 pub mod error;
 pub mod latency;
 pub mod length;

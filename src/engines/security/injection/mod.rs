@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn turns_are_numbers_with_refusals() {
-        let says = |role: &'static str, text: &'static str| Message { role: role.into(), text: text.into() };
+        let says = |role: &'static str, text: &'static str| Message::new(role, text);
         let messages =
             vec![says("user", OVERRIDE), says("assistant", "I can't help with that."), says("user", "Hello")];
         let record = Record { prompt: Prompt::Messages(messages), ..Record::new(Kind::Llm) };

@@ -1,0 +1,274 @@
+//! Lines of Claude Code sessions → calls of the model, and of its tools.
+//!
+//! A call of the model is a message of the assistant: all lines with its id, one content block each, with the token counts
+//! of the line that counts most. Its prompt is what was said to the model since the message before it, not the whole
+//! session, so that a long session is read once and not once per call. It is whole when another message begins, or the
+//! user speaks; results of tools may come between its blocks.
+//!
+//! A message that was seen already (a sidechain that replays the main conversation, a session that was continued in
+//! another file) is merged. Calls of tools are paired with their results by id; a duration is the time between the two
+//! lines, which includes the time that a person took to allow the call.
+//!
+//! **Limits**: lines have no time at which a call of the model began, so that nothing is known of latency.
+
+use crate::{
+    input::Place,
+    record::{
+        Aside, Format,
+        json::{Json, Number},
+        piece::claude_code::{Line, Said},
+    },
+    stats::hash,
+};
+
+use super::{
+    Assembler, Body, Fate, Joined, Key, Step, Whole, object, string,
+    tool_calls::{Action, Traffic},
+};
+
+/// What was said since the last message of the assistant, and that message once it has begun.
+#[derive(Debug, Default)]
+pub struct Turn {
+    session: Option<String>,
+    inputs: Vec<Json<'static>>,
+    /// What was said after the message began.
+    next_inputs: Vec<Json<'static>>,
+    message: Option<Message>,
+}
+
+#[derive(Debug)]
+struct Message {
+    place: Place,
+    id: Option<String>,
+    time_ms: Option<i64>,
+    head: Json<'static>,
+    blocks: Vec<Json<'static>>,
+    usage: Option<Json<'static>>,
+    error: Option<String>,
+}
+
+impl Turn {
+    /// The call of the model; `None` when the turn has no message.
+    pub fn join(mut self, format: Format) -> Option<Joined> {
+        self.take_message(format)
+    }
+
+    fn take_message(&mut self, format: Format) -> Option<Joined> {
+        let message = self.message.take()?;
+        let inputs = std::mem::replace(&mut self.inputs, std::mem::take(&mut self.next_inputs));
+        let place = message.place.clone();
+        let mut joined = Joined::new(place, format, Whole::Tree(message.into_pair(inputs, self.session.as_deref())));
+        joined.is_paired = true;
+        Some(joined)
+    }
+}
+
+impl Message {
+    fn absorb(&mut self, mut message: Json<'static>) {
+        match message.take("content") {
+            Some(Json::Array(blocks)) => self.blocks.extend(blocks),
+            Some(Json::String(text)) => {
+                self.blocks.push(object([("type", string("text")), ("text", Json::String(text))]));
+            }
+            _ => {}
+        }
+        let counted = |usage: &Json<'_>| usage.get("output_tokens").and_then(Json::as_f64).unwrap_or(0.0);
+        if let Some(usage) = message.take("usage")
+            && self.usage.as_ref().is_none_or(|known| counted(&usage) >= counted(known))
+        {
+            self.usage = Some(usage);
+        }
+        if let Some(stop) = message.take("stop_reason")
+            && let Json::Object(entries) = &mut self.head
+        {
+            entries.retain(|(key, _)| key != "stop_reason");
+            entries.push(("stop_reason".into(), stop));
+        }
+    }
+
+    fn into_pair(self, inputs: Vec<Json<'static>>, session: Option<&str>) -> Json<'static> {
+        let Message { id, time_ms, mut head, blocks, usage, error, .. } = self;
+        let has_error = error.is_some();
+        let (model, stop) = (head.take("model"), head.take("stop_reason"));
+        let response = object(
+            [("type", string("message")), ("role", string("assistant")), ("content", Json::Array(blocks))]
+                .into_iter()
+                .chain(id.clone().map(|id| ("id", string(id))))
+                .chain(model.map(|model| ("model", model)))
+                .chain([("stop_reason", stop.unwrap_or_default())])
+                .chain(usage.map(|usage| ("usage", usage))),
+        );
+        let request = object([("messages", Json::Array(inputs)), ("max_tokens", Json::Null)]);
+        object(
+            id.map(|id| ("id", string(id)))
+                .into_iter()
+                .chain(session.map(|session| ("session_id", string(session))))
+                .chain(time_ms.and_then(|ms| u64::try_from(ms).ok()).map(|ms| ("timestamp", Json::Number(Number::Unsigned(ms)))))
+                .chain([("request", request)])
+                .chain((!has_error).then_some(("response", response)))
+                .chain(error.map(|error| ("error", string(error)))),
+        )
+    }
+}
+
+impl Assembler {
+    pub(super) fn push_claude_code(&mut self, step: &mut Step, line: Line) -> Fate {
+        let Line { session, chain, time_ms, said } = line;
+        let name = session.as_ref().map_or_else(|| hash::name(&step.place.source), |session| hash::name(session));
+        let key = Key::ClaudeCode(hash::combine(name, hash::name(&chain)));
+        match said {
+            Said::User { content, structured } => {
+                let has_text = has_text(&content);
+                step.note_results(name, session.as_deref(), &content, structured, time_ms);
+                let number = self.turn(step, key, session);
+                let format = step.format;
+                if let Some(Body::ClaudeCode(turn)) = self.body(number) {
+                    let input = object([("role", string("user")), ("content", content)]);
+                    if has_text {
+                        step.records.extend(turn.take_message(format));
+                    }
+                    let inputs = if turn.message.is_some() { &mut turn.next_inputs } else { &mut turn.inputs };
+                    inputs.push(input);
+                }
+                Fate::Merged
+            }
+            Said::Assistant { id, message } => {
+                step.note_calls(name, session.as_deref(), &message, time_ms);
+                self.push_message(step, key, session, Message::new(step, id, time_ms, message))
+            }
+            Said::Failed(error) => {
+                let mut message = Message::new(step, None, time_ms, Json::Null);
+                message.error = Some(error);
+                self.push_message(step, key, session, message)
+            }
+        }
+    }
+
+    fn push_message(&mut self, step: &mut Step, key: Key, session: Option<String>, message: Message) -> Fate {
+        let format = step.format;
+        let number = self.turn(step, key, session);
+        let is_same = |turn: &Turn| message.id.is_some() && turn.message.as_ref().is_some_and(|known| known.id == message.id);
+        if let Some(Body::ClaudeCode(turn)) = self.body(number) {
+            if is_same(turn) {
+                if let Some(known) = &mut turn.message {
+                    known.add(message);
+                }
+                return Fate::Merged;
+            }
+            step.records.extend(turn.take_message(format));
+        }
+        // Whoever continues a session repeats its messages.
+        let is_known = message.id.as_ref().is_some_and(|id| self.claude_messages.put(hash::name(id), ()).is_some());
+        if is_known {
+            return Fate::Merged;
+        }
+        if let Some(Body::ClaudeCode(turn)) = self.body(number) {
+            turn.message = Some(message);
+            return Fate::Held;
+        }
+        Fate::Aside(Aside { format, what: "a line of a session that is no message", is_parent: false })
+    }
+
+    /// The open turn of a conversation, begun when there is none.
+    fn turn(&mut self, step: &Step, key: Key, session: Option<String>) -> u64 {
+        match self.waiting(key) {
+            Some(number) => {
+                self.grow(number, step.bytes);
+                number
+            }
+            None => self.begin(step, key, Body::ClaudeCode(Turn { session, ..Turn::default() })),
+        }
+    }
+}
+
+impl Message {
+    fn new(step: &Step, id: Option<String>, time_ms: Option<i64>, mut message: Json<'static>) -> Message {
+        let model = message.take("model");
+        let head = object(model.map(|model| ("model", model)));
+        let mut this =
+            Message { place: step.place.clone(), id, time_ms, head, blocks: Vec::new(), usage: None, error: None };
+        this.absorb(message);
+        this
+    }
+
+    /// Adds another line of the same message.
+    fn add(&mut self, other: Message) {
+        let Message { mut head, blocks, usage, .. } = other;
+        let stop = head.take("stop_reason").map(|stop| ("stop_reason", stop));
+        let usage = usage.map(|usage| ("usage", usage));
+        self.absorb(object([("content", Json::Array(blocks))].into_iter().chain(usage).chain(stop)));
+    }
+}
+
+impl Step {
+    /// Notes the calls in a message of the assistant.
+    fn note_calls(&mut self, scope: u64, session: Option<&str>, message: &Json<'_>, time_ms: Option<i64>) {
+        let blocks = message.get("content").and_then(Json::as_array).unwrap_or_default();
+        let calls = blocks.iter().filter(|block| block.get("type").and_then(Json::as_str) == Some("tool_use"));
+        let actions = calls.filter_map(|block| {
+            Some(Action::Call {
+                id: block.get("id")?.as_str()?.to_owned(),
+                tool: block.get("name")?.as_str()?.to_owned(),
+                args: block.get("input").cloned().unwrap_or_default().into_owned(),
+                time_ms,
+            })
+        });
+        self.traffic(scope, session, actions.collect());
+    }
+
+    /// Notes the results of tools in a line of the user.
+    fn note_results(
+        &mut self,
+        scope: u64,
+        session: Option<&str>,
+        content: &Json<'_>,
+        mut structured: Option<Json<'static>>,
+        time_ms: Option<i64>,
+    ) {
+        let blocks = content.as_array().unwrap_or_default();
+        let results = blocks.iter().filter(|block| block.get("type").and_then(Json::as_str) == Some("tool_result"));
+        let actions = results.filter_map(|block| {
+            let is_error = block.get("is_error").and_then(Json::as_bool) == Some(true);
+            let said = block.get("content").cloned().unwrap_or_default().into_owned();
+            // What a tool says when it failed stands in the content alone.
+            let structured = structured.take().filter(|value| !is_error && value.as_object().is_some());
+            Some(Action::Result {
+                id: block.get("tool_use_id")?.as_str()?.to_owned(),
+                tool: None,
+                result: structured.unwrap_or_else(|| text_of(said)),
+                is_error,
+                time_ms,
+                duration_ms: None,
+            })
+        });
+        self.traffic(scope, session, actions.collect());
+    }
+
+    /// Notes what was seen of calls of tools.
+    pub(super) fn traffic(&mut self, scope: u64, session: Option<&str>, actions: Vec<Action>) {
+        if !actions.is_empty() {
+            let (place, format) = (self.place.clone(), self.format);
+            self.traffic.push(Traffic { scope, session: session.map(str::to_owned), place, format, actions });
+        }
+    }
+}
+
+/// The text of a content that is nothing but one text; else the content.
+fn text_of(content: Json<'static>) -> Json<'static> {
+    match content {
+        Json::Array(parts) if parts.len() == 1 => {
+            let text = parts[0].get("text").and_then(Json::as_str).map(str::to_owned);
+            text.map_or(Json::Array(parts), string)
+        }
+        other => other,
+    }
+}
+
+/// Whether a person says something, and not only tools.
+fn has_text(content: &Json<'_>) -> bool {
+    match content {
+        Json::Array(blocks) => blocks.iter().any(|block| block.get("type").and_then(Json::as_str) != Some("tool_result")),
+        Json::Null => false,
+        _ => true,
+    }
+}

@@ -1,0 +1,533 @@
+//! Pieces in, records out: what belongs together, in which order, and that nothing gets lost.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::record::{Entry, Parsed, RecordReader};
+
+/// What came out: the line on which each record begins, and what it is; and the fates of all pieces.
+#[derive(Debug, Default, PartialEq)]
+struct Run {
+    records: Vec<(u64, String)>,
+    fates: Vec<Fate>,
+    /// Records with which no unit is counted.
+    further: usize,
+    problems: Vec<String>,
+}
+
+impl Run {
+    /// Units that are counted with a record, and those that are not lost.
+    fn is_balanced(&self) -> bool {
+        let held = self.fates.iter().filter(|fate| **fate == Fate::Held).count();
+        held == self.records.len() - self.further
+    }
+
+    fn texts(&self) -> Vec<&str> {
+        self.records.iter().map(|(_, text)| text.as_str()).collect()
+    }
+}
+
+fn place(source: &str, line: u64) -> Place {
+    Place { source: Arc::from(source), line, item: None, byte: 0 }
+}
+
+fn piece(container: Container, text: &str) -> Piece<'static> {
+    let value = Json::parse(text.as_bytes()).map_or_else(|_| Json::String(text.to_owned().into()), Json::into_owned);
+    Piece { format: Format::of(container), value }
+}
+
+fn note(run: &mut Run, joined: Joined) {
+    let text = match joined.whole {
+        Whole::Tree(tree) => tree.to_compact_string(),
+        Whole::Record(record) if record.kind == Kind::Tool => format!(
+            "{}({}) = {} in {:?}",
+            record.tool.as_deref().unwrap_or("?"),
+            record.args.as_ref().map(Json::to_compact_string).unwrap_or_default(),
+            record.result.as_ref().map_or("nothing".to_owned(), Json::to_compact_string),
+            record.execution_time_ms
+        ),
+        Whole::Record(record) => {
+            let texts: Vec<&str> = record.prompt.texts().map(|(_, text)| text).collect();
+            format!("{:?} {texts:?} {:?}", record.id, record.response)
+        }
+        Whole::Continued(record, tree) => format!("{:?} {}", record.id, tree.to_compact_string()),
+        Whole::Completed(record, tree) => format!("{:?} {}", record.id, tree.to_compact_string()),
+    };
+    run.further += usize::from(joined.is_further);
+    run.problems.extend(joined.problems.into_iter().map(|problem| format!("{} {}", problem.field, problem.reason)));
+    run.records.push((joined.place.line, text));
+}
+
+fn run_with(limits: &Limits, lines: &[(Container, &str, &str)]) -> Run {
+    let (mut assembler, mut pairer, mut run) = (Assembler::new(limits), tool_calls::Pairer::new(limits), Run::default());
+    for (number, (container, source, text)) in (1..).zip(lines) {
+        let place = place(source, number);
+        let pushed = match RecordReader::default().read(text.as_bytes()) {
+            Parsed::One(Ok(Entry::Record(record))) if is_part(&record) => {
+                assembler.push_record(place, text.len(), record.into_owned())
+            }
+            _ => assembler.push(place, text.len(), piece(*container, text)),
+        };
+        pushed.records.into_iter().for_each(|joined| note(&mut run, joined));
+        for traffic in pushed.traffic {
+            pairer.push(traffic).into_iter().for_each(|joined| note(&mut run, joined));
+        }
+        run.fates.push(pushed.fate);
+    }
+    assembler.finish().into_iter().for_each(|joined| note(&mut run, joined));
+    assert_eq!((assembler.bytes, assembler.open.len(), assembler.index.len()), (0, 0, 0));
+    run
+}
+
+fn run(container: Container, lines: &[&str]) -> Run {
+    let lines: Vec<_> = lines.iter().map(|line| (container, "log", *line)).collect();
+    let run = run_with(&Limits::default(), &lines);
+    assert!(run.is_balanced(), "{run:?}");
+    run
+}
+
+fn chunk(id: &str, delta: &str, finish: &str) -> String {
+    format!(r#"{{"id":"{id}","object":"chat.completion.chunk","choices":[{{"index":0,"delta":{delta},"finish_reason":{finish}}}]}}"#)
+}
+
+fn usage(id: &str, tokens: u32) -> String {
+    format!(r#"{{"id":"{id}","object":"chat.completion.chunk","choices":[],"usage":{{"completion_tokens":{tokens}}}}}"#)
+}
+
+/// The chunks of one stream.
+fn stream(id: &str, words: &[&str]) -> Vec<String> {
+    let mut chunks = vec![chunk(id, r#"{"role":"assistant","content":""}"#, "null")];
+    chunks.extend(words.iter().map(|word| chunk(id, &format!(r#"{{"content":"{word}"}}"#), "null")));
+    chunks.push(chunk(id, "{}", r#""stop""#));
+    chunks.push(usage(id, words.len() as u32));
+    chunks
+}
+
+#[test]
+fn a_stream_is_one_record() {
+    let lines = stream("a", &["Hel", "lo"]);
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let whole = run(Container::Stream, &lines);
+    assert_eq!(
+        whole.records,
+        [(
+            1,
+            concat!(
+                r#"{"id":"a","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"#,
+                r#""finish_reason":"stop"}],"usage":{"completion_tokens":2}}"#
+            )
+            .to_owned()
+        )]
+    );
+    assert_eq!(whole.fates[0], Fate::Held);
+    assert!(whole.fates[1..].iter().all(|fate| *fate == Fate::Merged));
+    assert!(whole.problems.is_empty());
+    // Without token counts it is the same, but for these.
+    let without = run(Container::Stream, &lines[..4]);
+    assert_eq!(without.records[0].1, whole.records[0].1.replace(r#","usage":{"completion_tokens":2}"#, ""));
+    assert!(without.problems.is_empty());
+    let cut = run(Container::Stream, &lines[..2]);
+    assert_eq!(cut.problems, ["stream breaks off before the stream ends"]);
+}
+
+#[test]
+fn a_stream_ends_with_its_mark_or_when_another_begins_under_its_id() {
+    let (a, b) = (stream("x", &["one"]), stream("x", &["two"]));
+    let lines = [&a[0], &a[1], &a[2], "[DONE]", &b[0], &b[1], &b[2], &b[0], &b[1], &b[2]];
+    let run = run(Container::Stream, &lines);
+    assert_eq!(run.records.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 5, 8]);
+    // Counts that come late have nowhere to go, and begin no record.
+    let late = [&a[0], &a[1], &a[2], "[DONE]", &a[3]];
+    assert_eq!(self::run(Container::Stream, &late).records.len(), 1);
+}
+
+#[test]
+fn counts_that_do_not_come_are_not_waited_for_without_end() {
+    let mut lines: Vec<String> = stream("a", &["x"]);
+    lines.pop();
+    for number in 0..TAIL_PIECES {
+        lines.push(chunk(&format!("s{number}"), "{}", "null"));
+    }
+    let lines: Vec<(Container, &str, &str)> =
+        lines.iter().map(|line| (Container::Stream, "log", line.as_str())).collect();
+    let mut assembler = Assembler::new(&Limits::default());
+    let mut came_with = None;
+    for (number, (container, source, text)) in (1..).zip(lines) {
+        if !assembler.push(place(source, number), text.len(), piece(container, text)).records.is_empty() {
+            came_with = Some(number);
+        }
+    }
+    assert_eq!(came_with, Some(3 + TAIL_PIECES));
+}
+
+#[test]
+fn anthropic_and_responses_events_belong_to_their_source() {
+    let start = r#"{"type":"message_start","message":{"id":"m1","model":"claude","usage":{"input_tokens":5,"output_tokens":1}}}"#;
+    let text = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}"#;
+    let stop = r#"{"type":"message_stop"}"#;
+    let event = Container::Stream;
+    let lines = [(event, "a", start), (event, "b", start), (event, "a", text), (event, "b", text), (event, "a", stop)];
+    let run = run_with(&Limits::default(), &lines);
+    assert_eq!(run.records.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(run.problems, ["stream breaks off before the stream ends"]);
+    assert!(run.is_balanced());
+    let begun_before = self::run(event, &[text, stop]);
+    assert_eq!(begun_before.problems, ["stream begins in the middle of the stream"]);
+}
+
+#[test]
+fn batches_are_joined_in_either_order() {
+    let request = r#"{"custom_id":"r1","method":"POST","url":"/v1/chat/completions","body":{"model":"m","messages":[{"role":"user","content":"2+2?"}]}}"#;
+    let answer = r#"{"id":"b","custom_id":"r1","response":{"status_code":200,"body":{"id":"c","choices":[{"message":{"content":"4"}}]}},"error":null}"#;
+    let other = r#"{"custom_id":"r2","response":null,"error":{"code":"batch_expired","message":"late"}}"#;
+    let batch = |lines: &[(&str, &str)]| {
+        let lines: Vec<_> = lines.iter().map(|(source, line)| (Container::OpenAiBatch, *source, *line)).collect();
+        run_with(&Limits::default(), &lines)
+    };
+    let pair = "Some(\"r1\") [\"2+2?\"] Some(\"4\")";
+    for lines in [[("in", request), ("out", answer)], [("out", answer), ("in", request)]] {
+        let joined = batch(&lines);
+        assert_eq!(joined.records, [(1, pair.to_owned())]);
+        assert_eq!(joined.fates, [Fate::Held, Fate::Merged]);
+        assert!(joined.problems.is_empty());
+    }
+    let alone = batch(&[("in", request), ("out", other)]);
+    assert_eq!(alone.problems, ["custom_id has no answer in the log", "custom_id has no request in the log"]);
+    // Ids that come again are paired in their order.
+    let again = batch(&[("in", request), ("in", request), ("out", answer), ("out", answer)]);
+    assert_eq!(again.records, [(1, pair.to_owned()), (2, pair.to_owned())]);
+}
+
+#[test]
+fn mcp_calls_are_paired_by_id_and_connection() {
+    let call = |id: &str, city: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"weather","arguments":{{"city":"{city}"}}}}}}"#)
+    };
+    let answer = |id: &str, text: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{text}"}}],"isError":false}}}}"#)
+    };
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    let tools = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"weather","inputSchema":{"type":"object"}}]}}"#;
+    let begin = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#;
+    let (one, two, number, text) = (call("2", "Oslo"), call("3", "Rome"), call("4", "Bern"), call("\"4\"", "Linz"));
+    let lines = [
+        begin,
+        list,
+        tools,
+        &one,
+        &two,
+        &answer("3", "hot"),
+        &answer("2", "cold"),
+        &number,
+        &text,
+        &answer("\"4\"", "mild"),
+        begin,
+        &answer("4", "late"),
+        r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#,
+    ];
+    let run = run(Container::Mcp, &lines);
+    assert_eq!(
+        run.texts(),
+        [
+            r#"weather({"city":"Rome"}) = "hot" in None"#,
+            r#"weather({"city":"Oslo"}) = "cold" in None"#,
+            r#"weather({"city":"Linz"}) = "mild" in None"#,
+            r#"weather({"city":"Bern"}) = nothing in None"#,
+        ]
+    );
+    assert_eq!(run.problems, ["result has no answer in the log"]);
+    let asides = run.fates.iter().filter(|fate| matches!(fate, Fate::Aside(_))).count();
+    assert_eq!(asides, 6);
+}
+
+#[test]
+fn a_server_asks_too_under_the_same_ids() {
+    let line = |time: &str, sender: &str, message: &str| {
+        format!(r#"{{"timestamp":"2026-01-01T00:00:{time}Z","server":"s","direction":"{sender}","message":{message}}}"#)
+    };
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"f"}}"#;
+    let roots = r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#;
+    let lines = [
+        line("01", "client", call),
+        line("02", "server", roots),
+        line("03", "client", r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#),
+        line("04.5", "server", r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}"#),
+    ];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let run = run(Container::McpDesktop, &lines);
+    assert_eq!(run.records, [(1, "f({}) = nothing in Some(3500.0)".to_owned())]);
+}
+
+const USER: &str = r#"{"type":"user","sessionId":"s","uuid":"u1","timestamp":"2026-03-01T22:38:47.000Z","message":{"role":"user","content":"run the tests"}}"#;
+const TEXT: &str = r#"{"type":"assistant","sessionId":"s","uuid":"a1","timestamp":"2026-03-01T22:38:50.000Z","message":{"id":"m1","role":"assistant","model":"claude","content":[{"type":"text","text":"Running."}],"stop_reason":null,"usage":{"input_tokens":5,"output_tokens":3}}}"#;
+const CALL: &str = r#"{"type":"assistant","sessionId":"s","uuid":"a2","timestamp":"2026-03-01T22:38:50.100Z","message":{"id":"m1","role":"assistant","model":"claude","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"bun test"}}],"stop_reason":"tool_use","usage":{"input_tokens":5,"output_tokens":200}}}"#;
+const RESULT: &str = r#"{"type":"user","sessionId":"s","uuid":"u2","timestamp":"2026-03-01T22:38:52.900Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"2 pass"}]},"toolUseResult":{"stdout":"2 pass","stderr":""}}"#;
+const DONE: &str = r#"{"type":"assistant","sessionId":"s","uuid":"a3","timestamp":"2026-03-01T22:38:55.000Z","message":{"id":"m2","role":"assistant","model":"claude","content":"All pass.","stop_reason":"end_turn","usage":{"input_tokens":9,"output_tokens":4}}}"#;
+
+#[test]
+fn a_claude_code_session_becomes_calls_of_the_model_and_of_tools() {
+    let summary = r#"{"type":"summary","summary":"s","leafUuid":"x"}"#;
+    let replay = CALL.replace("\"uuid\":\"a2\"", "\"uuid\":\"a9\",\"isSidechain\":true");
+    let run = run(Container::ClaudeCode, &[summary, USER, TEXT, CALL, RESULT, DONE, &replay]);
+    let expected = [
+        (4, r#"Bash({"command":"bun test"}) = {"stdout":"2 pass","stderr":""} in Some(2800.0)"#),
+        (
+            3,
+            concat!(
+                r#"{"id":"m1","session_id":"s","timestamp":1772404730000,"request":{"messages":[{"role":"user","content":"run the tests"}],"#,
+                r#""max_tokens":null},"response":{"type":"message","role":"assistant","content":[{"type":"text","text":"Running."},"#,
+                r#"{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"bun test"}}],"id":"m1","model":"claude","#,
+                r#""stop_reason":"tool_use","usage":{"input_tokens":5,"output_tokens":200}}}"#
+            ),
+        ),
+        (
+            6,
+            concat!(
+                r#"{"id":"m2","session_id":"s","timestamp":1772404735000,"request":{"messages":[{"role":"user","content":"#,
+                r#"[{"type":"tool_result","tool_use_id":"toolu_1","content":"2 pass"}]}],"max_tokens":null},"#,
+                r#""response":{"type":"message","role":"assistant","content":[{"type":"text","text":"All pass."}],"#,
+                r#""id":"m2","model":"claude","stop_reason":"end_turn","usage":{"input_tokens":9,"output_tokens":4}}}"#
+            ),
+        ),
+    ];
+    assert_eq!(run.records, expected.map(|(line, text)| (line, text.to_owned())));
+    let fates: Vec<&Fate> = run.fates.iter().collect();
+    assert!(matches!(fates[0], Fate::Aside(_)));
+    assert_eq!(fates[1..], [&Fate::Merged, &Fate::Held, &Fate::Merged, &Fate::Merged, &Fate::Held, &Fate::Merged]);
+}
+
+#[test]
+fn what_the_client_says_in_the_place_of_the_model_is_an_error_of_the_call() {
+    let failed = r#"{"type":"assistant","sessionId":"s","isApiErrorMessage":true,"message":{"role":"assistant","model":"<synthetic>","content":[{"type":"text","text":"API Error: 529"}]}}"#;
+    let run = run(Container::ClaudeCode, &[USER, failed]);
+    assert!(run.texts()[0].ends_with(r#""error":"API Error: 529"}"#), "{run:?}");
+}
+
+const CODEX: [&str; 8] = [
+    r#"{"timestamp":"2026-05-31T16:21:59.000Z","type":"session_meta","payload":{"id":"sess","model_provider":"openai"}}"#,
+    r#"{"timestamp":"2026-05-31T16:21:59.543Z","type":"turn_context","payload":{"model":"gpt-5"}}"#,
+    r#"{"timestamp":"2026-05-31T16:21:59.544Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"run date"}]}}"#,
+    r#"{"timestamp":"2026-05-31T16:22:08.652Z","type":"response_item","payload":{"type":"function_call","name":"exec","arguments":"{\"cmd\":\"date\"}","call_id":"call-1"}}"#,
+    r#"{"timestamp":"2026-05-31T16:22:09.000Z","type":"response_item","payload":{"type":"function_call_output","call_id":"call-1","output":"ok"}}"#,
+    r#"{"timestamp":"2026-05-31T16:22:10.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"done"}]}}"#,
+    r#"{"timestamp":"2026-05-31T16:22:10.100Z","type":"event_msg","payload":{"type":"token_count","info":{"last_token_usage":{"input_tokens":1000,"cached_input_tokens":800,"output_tokens":100,"reasoning_output_tokens":20},"total_token_usage":{"total_tokens":1100}}}}"#,
+    r#"{"timestamp":"2026-05-31T16:22:10.200Z","type":"event_msg","payload":{"type":"task_complete","duration_ms":4000}}"#,
+];
+
+#[test]
+fn a_codex_session_becomes_calls_of_the_model_and_of_tools() {
+    let run = run(Container::Codex, &[&CODEX[..7], &CODEX[6..]].concat());
+    let expected = [
+        (4, r#"exec({"cmd":"date"}) = "ok" in Some(348.0)"#),
+        (
+            4,
+            concat!(
+                r#"{"session_id":"sess","timestamp":1780244528652,"model":"gpt-5","provider":"openai","request":{"model":"gpt-5","#,
+                r#""input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"run date"}]}]},"#,
+                r#""response":{"object":"response","status":"completed","output":[{"type":"function_call","name":"exec","#,
+                r#""arguments":"{\"cmd\":\"date\"}","call_id":"call-1"}]}}"#
+            ),
+        ),
+        (
+            6,
+            concat!(
+                r#"{"session_id":"sess","timestamp":1780244530000,"model":"gpt-5","provider":"openai","request":{"model":"gpt-5","#,
+                r#""input":[{"type":"function_call_output","call_id":"call-1","output":"ok"}]},"response":{"object":"response","#,
+                r#""status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"done"}]}],"#,
+                r#""usage":{"input_tokens":1000,"output_tokens":100,"input_tokens_details":{"cached_tokens":800},"#,
+                r#""output_tokens_details":{"reasoning_tokens":20}}}}"#
+            ),
+        ),
+    ];
+    assert_eq!(run.records, expected.map(|(line, text)| (line, text.to_owned())));
+    // The count that came again is no call.
+    assert!(matches!(run.fates[7], Fate::Aside(Aside { what: "a token count that was seen before", .. })));
+}
+
+#[test]
+fn events_find_their_span_whichever_comes_first() {
+    let event = |name: &str, body: &str| {
+        format!(r#"{{"trace_id":"ab","span_id":"cd","event":"gen_ai.{name}","time":"1795187162231231093","body":{body}}}"#)
+    };
+    let user = event("user.message", r#"{"content":"Hello!"}"#);
+    let choice = event("choice", r#"{"index":0,"message":{"content":"Hi"}}"#);
+    let mut span = Record::new(Kind::Llm);
+    span.id = Some("span".into());
+    span.span = Some(Box::new(crate::record::Span {
+        trace_id: Some("ab".into()),
+        id: Some("cd".into()),
+        parent_id: None,
+    }));
+    let expected = concat!(
+        r#"Some("span") {"request":{"messages":[{"role":"user","content":"Hello!"}]},"#,
+        r#""response":{"object":"chat.completion","choices":[{"index":0,"message":{"content":"Hi"}}]}}"#
+    );
+    for at in 0..3 {
+        let (mut assembler, mut all) = (Assembler::new(&Limits::default()), Run::default());
+        let mut lines = vec![Some(&user), Some(&choice)];
+        lines.insert(at, None);
+        for (number, line) in (1..).zip(lines) {
+            let pushed = match line {
+                None => assembler.push_record(place("spans", number), 1, span.clone()),
+                Some(text) => assembler.push(place("logs", number), 1, piece(Container::Otlp, text)),
+            };
+            pushed.records.into_iter().for_each(|joined| note(&mut all, joined));
+            all.fates.push(pushed.fate);
+        }
+        assert_eq!(all.records, [(1, expected.to_owned())], "the span at {at}");
+        assert_eq!(all.fates, [Fate::Held, Fate::Merged, Fate::Merged]);
+    }
+    let alone = run(Container::Otlp, &[&user, &choice]);
+    assert_eq!(alone.problems, ["span is not in the log"]);
+}
+
+#[test]
+fn what_waits_is_bounded_and_goes_in_its_order() {
+    let lines: Vec<String> = (0..10).map(|number| chunk(&format!("s{number}"), r#"{"content":"x"}"#, "null")).collect();
+    let lines: Vec<_> = lines.iter().map(|line| (Container::Stream, "log", line.as_str())).collect();
+    let places = |run: &Run| run.records.iter().map(|(line, _)| *line).collect::<Vec<_>>();
+    for limits in [
+        Limits { records_max: 3, ..Limits::default() },
+        Limits { bytes_max: 3 * (lines[0].2.len() as u64 + PIECE_BYTES), ..Limits::default() },
+    ] {
+        let run = run_with(&limits, &lines);
+        assert_eq!(places(&run), (1..=10).collect::<Vec<_>>());
+        let mut assembler = Assembler::new(&limits);
+        for (number, (container, source, text)) in (1..).zip(&lines) {
+            assembler.push(place(source, number), text.len(), piece(*container, text));
+            assert!(assembler.open.len() <= 3);
+        }
+        assert_eq!(assembler.limits_reached().map(|(_, _, times)| times).collect::<Vec<_>>(), [7]);
+    }
+}
+
+/// Every line that a test of this file has, with its container.
+fn corpus() -> Vec<(Container, String)> {
+    let mut lines: Vec<(Container, String)> = Vec::new();
+    lines.extend(stream("a", &["x", "y"]).into_iter().map(|line| (Container::Stream, line)));
+    lines.extend([USER, TEXT, CALL, RESULT, DONE].map(|line| (Container::ClaudeCode, line.to_owned())));
+    lines.extend(CODEX.map(|line| (Container::Codex, line.to_owned())));
+    for file in [
+        include_str!("../../fixtures/assemble/mcp.jsonl"),
+        include_str!("../../fixtures/assemble/batch_requests.jsonl"),
+        include_str!("../../fixtures/assemble/batch_answers.jsonl"),
+        include_str!("../../fixtures/assemble/streams.jsonl"),
+    ] {
+        let container = match file {
+            _ if file.contains("jsonrpc") => Container::Mcp,
+            _ if file.contains("custom_id") => Container::OpenAiBatch,
+            _ => Container::Stream,
+        };
+        lines.extend(file.lines().map(|line| (container, line.to_owned())));
+    }
+    lines
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// However the chunks of streams are interleaved, the same answers come out.
+    #[test]
+    fn any_interleaving_gives_the_same_answers(order in prop::collection::vec(0usize..3, 24)) {
+        let mut streams = [stream("a", &["1", "2"]), stream("b", &["3"]), stream("c", &["4", "5", "6"])].map(|chunks| chunks.into_iter());
+        let mut lines: Vec<String> = order.iter().filter_map(|which| streams[*which].next()).collect();
+        streams.into_iter().for_each(|rest| lines.extend(rest));
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let mut answers: Vec<String> = run(Container::Stream, &lines).records.into_iter().map(|(_, text)| text).collect();
+        answers.sort();
+        let expected: Vec<String> = [("a", &["1", "2"][..]), ("b", &["3"]), ("c", &["4", "5", "6"])].iter().map(|(id, words)| {
+            let lines = stream(id, words);
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            run(Container::Stream, &lines).records[0].1.clone()
+        }).collect();
+        prop_assert_eq!(answers, expected);
+    }
+
+    /// Wherever a log begins and ends, every unit is counted once.
+    #[test]
+    fn no_cut_loses_a_unit(from in 0usize..30, length in 0usize..60, records_max in 1usize..6) {
+        let corpus = corpus();
+        let lines: Vec<(Container, &str, &str)> =
+            corpus.iter().skip(from).take(length).map(|(container, line)| (*container, "log", line.as_str())).collect();
+        let run = run_with(&Limits { records_max, ..Limits::default() }, &lines);
+        prop_assert_eq!(run.fates.len(), lines.len());
+        prop_assert!(run.is_balanced(), "{:?}", run);
+    }
+
+    /// Whatever a piece holds, it gets a fate.
+    #[test]
+    fn damaged_pieces_get_a_fate(edits in prop::collection::vec((0usize..64, any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..40)) {
+        let corpus = corpus();
+        let mut lines: Vec<(Container, String)> = corpus.clone();
+        for (line, key, with) in edits {
+            let other = &corpus[with.index(corpus.len())].1;
+            let at = line % lines.len();
+            let text = &mut lines[at].1;
+            // A value is replaced by another line, by null or by a number, so that what comes out is still JSON.
+            let colons: Vec<usize> = text.match_indices("\":").map(|(at, _)| at + 2).collect();
+            if colons.is_empty() {
+                continue;
+            }
+            let at_colon = colons[key.index(colons.len())];
+            let end = text[at_colon..].find([',', '}']).map_or(text.len(), |end| at_colon + end);
+            let new = [other.as_str(), "null", "7", "[]", "{}", "\"x\""][with.index(6)].to_owned();
+            text.replace_range(at_colon..end, &new);
+        }
+        let lines: Vec<(Container, &str, &str)> = lines.iter().map(|(container, line)| (*container, "log", line.as_str())).collect();
+        let run = run_with(&Limits::default(), &lines);
+        prop_assert!(run.is_balanced());
+    }
+}
+
+/// What became of the calls in conversations, one record after another.
+fn paired(records: &[&str]) -> Vec<(u64, String)> {
+    let (mut pairer, mut run) = (tool_calls::Pairer::new(&Limits::default()), Run::default());
+    for (number, text) in (1..).zip(records) {
+        let Parsed::One(Ok(Entry::Record(record))) = RecordReader::default().read(text.as_bytes()) else { panic!("{text}") };
+        if let Some(traffic) = tool_calls::traffic_of(&record, &place("log", number)) {
+            pairer.push(traffic).into_iter().for_each(|joined| note(&mut run, joined));
+        }
+    }
+    run.records
+}
+
+/// A request with these messages and an answer that calls a tool, in a session or in none.
+fn conversation(session: &str, messages: &[&str]) -> String {
+    let session = if session.is_empty() { String::new() } else { format!(r#""session_id":"{session}","#) };
+    format!(r#"{{{session}"request":{{"messages":[{}]}},"response":"ok"}}"#, messages.join(","))
+}
+
+fn said(text: &str) -> String {
+    format!(r#"{{"role":"user","content":"{text}"}}"#)
+}
+
+fn called(id: &str, city: &str) -> String {
+    format!(r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"{{\"city\":\"{city}\"}}"}}}}]}}"#)
+}
+
+fn answered(id: &str, text: &str) -> String {
+    format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"{text}"}}"#)
+}
+
+#[test]
+fn a_call_that_comes_again_with_the_conversation_is_one_record() {
+    const LONG: &str = "call_MY94XAcnfHzfAZcVHqt5FRRQ";
+    let (oslo, warm) = (called(LONG, "Oslo"), answered(LONG, "warm"));
+    let (hello, other) = (said("hello"), said("other"));
+    let once = r#"f({"city":"Oslo"}) = "warm" in None"#.to_owned();
+    // The window slides: the id is known all the same.
+    let lines = [conversation("", &[&hello, &oslo, &warm]), conversation("", &[&oslo, &warm, &other])];
+    assert_eq!(paired(&[&lines[0], &lines[1]]), [(1, once.clone())]);
+    // A session that is run again has its ids again.
+    let lines = [conversation("a", &[&hello, &oslo, &warm]), conversation("b", &[&hello, &oslo, &warm])];
+    assert_eq!(paired(&[&lines[0], &lines[1], &lines[0]]), [(1, once.clone()), (2, once.clone())]);
+    // Short ids are those of their conversation, and may come again in it.
+    let (first, second) = ([called("c", "Oslo"), answered("c", "warm")], [called("c", "Rome"), answered("c", "hot")]);
+    let both = conversation("", &[&hello, &first[0], &first[1], &second[0], &second[1], &first[0], &first[1]]);
+    let twice = r#"f({"city":"Rome"}) = "hot" in None"#.to_owned();
+    assert_eq!(paired(&[&both, &both]), [(1, once.clone()), (1, twice), (1, once.clone())]);
+    let elsewhere = conversation("", &[&other, &first[0], &first[1]]);
+    assert_eq!(paired(&[&both, &elsewhere]).len(), 4);
+}

@@ -1,0 +1,58 @@
+//! `llmverify inspect`: how a log is understood.
+
+use std::io::Write as _;
+
+use clap::ValueEnum;
+
+use llmverify::{
+    pipeline::{self, inspect::inspect},
+    report::{safe_json, terminal::Styles},
+    rules::Scanner,
+    verdict::gate::ExitStatus,
+};
+
+use super::inputs::Inputs;
+
+/// Shows how a log is understood: formats, fields and where they stand, what is missing for which engine.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  llmverify inspect logs.jsonl
+  llmverify inspect export/ --format json
+  llmverify inspect logs.jsonl --format-in langfuse
+  llmverify inspect logs.jsonl --map latency_ms=/meta/took:s
+
+Exit status: 0 all of it was understood, 2 wrong usage, 3 some units are no records.")]
+pub struct Args {
+    #[command(flatten)]
+    inputs: Inputs,
+    /// What to write.
+    #[arg(long, short = 'f', value_name = "FORMAT", default_value = "table", help_heading = "Output")]
+    format: FormatName,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FormatName {
+    /// A page for people
+    Table,
+    /// The same as an object
+    Json,
+}
+
+/// Reads everything and says how.
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    let settings = args.inputs.layers()?.settings()?;
+    let mut reader = args.inputs.open(&settings)?;
+    let scanner = Scanner::new(pipeline::library(&settings)?);
+    args.inputs.warn_of_sensitive();
+    let seen = inspect(&mut reader, &settings, &scanner, args.inputs.show_sensitive);
+    let mut out = anstream::stdout().lock();
+    match args.format {
+        FormatName::Json => {
+            out.write_all(&safe_json::pretty(&seen))?;
+            writeln!(out)?;
+        }
+        FormatName::Table => out.write_all(seen.page(&Styles::colored()).as_bytes())?,
+    }
+    Ok(if seen.rejected > 0 || seen.units == 0 { ExitStatus::CouldNotAudit } else { ExitStatus::Ok })
+}

@@ -1,0 +1,149 @@
+//! The header of a table: the first line of a CSV or TSV file.
+//!
+//! A table is told by the name of its source (`.csv`, `.tsv`, also when compressed), or by a first line that is no JSON
+//! and has at least [`KNOWN_NAMES_MIN`] names that logs of calls have.
+
+use std::borrow::Cow;
+
+/// Names of columns that must be known before a line is taken for a header.
+const KNOWN_NAMES_MIN: usize = 2;
+
+/// Names that logs of calls give to their columns, in lower case without `_`, `-`, `.` and blanks.
+const KNOWN_NAMES: [&str; 32] = [
+    "answer",
+    "args",
+    "completion",
+    "completiontokens",
+    "context",
+    "conversationid",
+    "error",
+    "generation",
+    "id",
+    "input",
+    "inputtokens",
+    "instruction",
+    "latency",
+    "latencyms",
+    "messages",
+    "model",
+    "output",
+    "outputtokens",
+    "prompt",
+    "prompttokens",
+    "query",
+    "question",
+    "request",
+    "requestid",
+    "response",
+    "result",
+    "sessionid",
+    "system",
+    "timestamp",
+    "tool",
+    "traceid",
+    "userinput",
+];
+
+/// Names and separator of the columns of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The names of the columns, in their order.
+    pub names: Vec<String>,
+    /// What stands between two cells.
+    pub delimiter: u8,
+}
+
+impl Header {
+    /// The separator that the name of a source promises.
+    pub fn delimiter_of(source: &str) -> Option<u8> {
+        let name = source.to_ascii_lowercase();
+        let name = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+        [(".csv", b','), (".tsv", b'\t')]
+            .into_iter()
+            .find(|(end, _)| name.ends_with(end))
+            .map(|(_, delimiter)| delimiter)
+    }
+
+    /// The header that a first line is: any line where the source is known to be a table, else one with known names.
+    pub fn of_line(line: &[u8], promised: Option<u8>) -> Option<Header> {
+        if let Some(delimiter) = promised {
+            let delimiter =
+                if delimiter == b',' && !line.contains(&b',') && line.contains(&b';') { b';' } else { delimiter };
+            return Header::read(line, delimiter);
+        }
+        let found = [b',', b'\t', b';'].into_iter().filter_map(|delimiter| Header::read(line, delimiter));
+        found.max_by_key(Header::known_names).filter(|header| header.known_names() >= KNOWN_NAMES_MIN)
+    }
+
+    /// The cells of a row by the names of their columns; the reason when it cannot be one of this table.
+    pub fn cells(&self, row: &[u8]) -> Result<Vec<(&str, String)>, String> {
+        let cells = cells(row, self.delimiter).ok_or("a row that breaks off inside of quotes")?;
+        if cells.len() > self.names.len() {
+            return Err(format!("a row of {} cells where the header has {}", cells.len(), self.names.len()));
+        }
+        Ok(self.names.iter().map(String::as_str).zip(cells).collect())
+    }
+
+    fn read(line: &[u8], delimiter: u8) -> Option<Header> {
+        let names: Vec<String> = cells(line, delimiter)?.into_iter().map(|name| name.trim().to_owned()).collect();
+        (names.len() > 1 && names.iter().all(|name| !name.is_empty())).then_some(Header { names, delimiter })
+    }
+
+    fn known_names(&self) -> usize {
+        let is_known = |name: &&String| {
+            let plain: String = name.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+            KNOWN_NAMES.contains(&plain.to_ascii_lowercase().as_str())
+        };
+        self.names.iter().filter(is_known).count()
+    }
+}
+
+fn cells(row: &[u8], delimiter: u8) -> Option<Vec<String>> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(row);
+    let mut record = csv::ByteRecord::new();
+    if !reader.read_byte_record(&mut record).ok()? {
+        return None;
+    }
+    let text = |cell: &[u8]| match String::from_utf8_lossy(cell) {
+        Cow::Borrowed(text) => text.to_owned(),
+        Cow::Owned(text) => text,
+    };
+    Some(record.iter().map(text).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_told_by_the_name_of_its_source_or_its_own() {
+        let check = |line: &str, source: &str, expected: Option<&[&str]>| {
+            let header = Header::of_line(line.as_bytes(), Header::delimiter_of(source));
+            assert_eq!(
+                header.map(|header| header.names),
+                expected.map(|names| names.iter().map(|name| name.to_string()).collect()),
+                "{line}"
+            );
+        };
+        check("a,b", "x.csv", Some(&["a", "b"]));
+        check("a;b", "X.CSV.gz", Some(&["a", "b"]));
+        check("a\tb", "x.tsv", Some(&["a", "b"]));
+        check("Prompt,Latency (ms),x", "-", Some(&["Prompt", "Latency (ms)", "x"]));
+        check("prompt\tresponse", "-", Some(&["prompt", "response"]));
+        check("2026-01-01 INFO started, model loaded", "-", None);
+        check("error, input", "-", Some(&["error", "input"]));
+        check("prompt", "x.csv", None);
+        check("a,b", "x.jsonl", None);
+    }
+
+    #[test]
+    fn rows_are_cells_by_name() {
+        let header = Header::of_line(b"prompt,response,model", None).unwrap();
+        assert_eq!(
+            header.cells(b"\"a, \"\"b\"\"\",c").unwrap(),
+            [("prompt", "a, \"b\"".to_owned()), ("response", "c".to_owned())]
+        );
+        assert_eq!(header.cells(b"1,2,3,4").unwrap_err(), "a row of 4 cells where the header has 3");
+        assert_eq!(header.cells(b"\xff,2").unwrap()[0].1, "\u{fffd}");
+    }
+}

@@ -1,0 +1,582 @@
+//! How a log is understood: formats, fields and where they stand, what is missing for which engine.
+//!
+//! Where a field stands is not told by the readers but looked up: the leaf of the unit that has the field's value, one
+//! whose key sounds like the field before others. That needs no bookkeeping in any reader, and is true of what was read.
+//!
+//! **Limits**: places are looked up for the first [`PLACES_MAX`] records, in units of up to [`PLACE_BYTES_MAX`] bytes; a
+//! value that occurs twice under names that sound alike may be placed at the other one.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use crate::{
+    assemble::{
+        self, Assembler, Fate, Joined, Pushed,
+        tool_calls::{self, Pairer, Traffic},
+    },
+    config::Settings,
+    input::{Content, Cut, Place, Reader},
+    record::{
+        Aside, Container, Entry, Kind, LatencySource, Parsed, Prompt, Record, RecordReader,
+        json::{Json, Number},
+    },
+    redact::Names,
+    report::{
+        formats::Formats,
+        inspection::{Counted, FieldFound, FieldPlace, Inspection, Missing},
+    },
+    rules::Scanner,
+    text::excerpt,
+};
+
+use super::analyse::record_of;
+
+/// Records of which places are looked up.
+pub const PLACES_MAX: u64 = 200;
+/// The largest unit in which places are looked up.
+pub const PLACE_BYTES_MAX: usize = 1 << 20;
+/// Reasons and problems that are told apart.
+const REASONS_MAX: usize = 20;
+/// Characters of a text that the first record shows.
+const EXCERPT_BYTES: usize = 120;
+/// JSON in strings is looked into so often.
+const DECODED_MAX: usize = 2;
+
+/// A field of LLM or tool records, what it is called in units, and the engines that need it.
+struct Wanted {
+    field: &'static str,
+    kind: Kind,
+    hints: &'static [&'static str],
+    engines: &'static [&'static str],
+}
+
+const fn llm(field: &'static str, hints: &'static [&'static str], engines: &'static [&'static str]) -> Wanted {
+    Wanted { field, kind: Kind::Llm, hints, engines }
+}
+
+const fn tool(field: &'static str, hints: &'static [&'static str], engines: &'static [&'static str]) -> Wanted {
+    Wanted { field, kind: Kind::Tool, hints, engines }
+}
+
+/// The fields in the order of the normal form.
+const WANTED: [Wanted; 21] = [
+    llm("id", &["id"], &[]),
+    llm("timestamp", &["time", "start", "created", "date", "ts"], &[]),
+    llm("session_id", &["session", "thread", "conversation", "trace"], &["prompt_injection over several turns"]),
+    llm("model", &["model"], &["streams and their baselines"]),
+    llm("declared_model", &["model"], &["identity"]),
+    llm("provider", &["provider", "system"], &[]),
+    llm("system", &["system", "instruction", "content"], &["system_prompt_leak"]),
+    llm("prompt", &["prompt", "content", "text", "input", "question", "value"], &["prompt_injection", "compression"]),
+    llm("context", &["context", "document", "content", "text"], &["grounding"]),
+    llm(
+        "response",
+        &["response", "completion", "output", "content", "text", "answer", "value"],
+        &["all engines of language", "facts", "leaks"],
+    ),
+    llm(
+        "latency_ms",
+        &["latency", "duration", "elapsed", "delay", "took", "time"],
+        &["latency", "token_rate", "health"],
+    ),
+    llm("ttft_ms", &["first", "ttft"], &[]),
+    llm("prompt_tokens", &["prompt", "input"], &["costs"]),
+    llm("response_tokens", &["completion", "output", "response", "candidates", "generat"], &["token_rate", "costs"]),
+    llm("finish_reason", &["finish", "stop", "reason"], &["truncation"]),
+    llm("error", &["error", "message", "exception"], &[]),
+    tool("tool", &["tool", "name", "function"], &[]),
+    tool("args", &["arg", "input", "param"], &["schema"]),
+    tool("result", &["result", "output", "response"], &["tool_schema", "tool_pattern", "tool_length", "spc"]),
+    tool("execution_time_ms", &["latency", "duration", "execution", "time"], &["tool_latency"]),
+    tool("session_id", &["session", "thread", "conversation", "trace"], &["session consistency"]),
+];
+
+/// Reads all of `input` and says how it is understood.
+pub fn inspect(input: &mut Reader, settings: &Settings, scanner: &Scanner, show_sensitive: bool) -> Inspection {
+    let mut state = State {
+        reader: settings.reader(),
+        names: Names::new(scanner, show_sensitive),
+        seen: Inspection::default(),
+        formats: Formats::default(),
+        fields: BTreeMap::new(),
+        of_kind: [0; 2],
+        pieces: BTreeMap::new(),
+        assembler: Assembler::new(&settings.assemble),
+        pairer: Pairer::new(&settings.assemble),
+        latencies: BTreeMap::new(),
+        rejections: BTreeMap::new(),
+        problems: BTreeMap::new(),
+    };
+    while let Some(batch) = input.next_batch() {
+        for unit in &batch.units {
+            let at = At { source: &batch.source, line: unit.line };
+            match &unit.content {
+                Content::Rejected(cut) => state.rejected(reason_of(cut), at),
+                Content::Text(range) => {
+                    let bytes = &batch.bytes[range.clone()];
+                    let parsed = match &batch.header {
+                        Some(header) => state.reader.read_row(header, bytes),
+                        None => state.reader.read(bytes),
+                    };
+                    let place = Place { source: batch.source.clone(), line: unit.line, item: unit.item, byte: unit.byte };
+                    state.unit(parsed, if batch.header.is_none() { bytes } else { b"" }, at, &place);
+                }
+            }
+        }
+    }
+    state.joined(None);
+    state.finish(input)
+}
+
+#[derive(Clone, Copy)]
+struct At<'a> {
+    source: &'a str,
+    line: u64,
+}
+
+type Counts = BTreeMap<String, Counted>;
+
+struct State<'s> {
+    reader: RecordReader,
+    names: Names<'s>,
+    seen: Inspection,
+    formats: Formats,
+    /// By position in [`WANTED`]: records, and places with their units.
+    fields: BTreeMap<usize, (u64, BTreeMap<(String, Option<&'static str>), u64>)>,
+    /// Records of LLM calls and of tool calls.
+    of_kind: [u64; 2],
+    pieces: Counts,
+    assembler: Assembler,
+    pairer: Pairer,
+    latencies: Counts,
+    rejections: Counts,
+    problems: Counts,
+}
+
+impl State<'_> {
+    fn unit(&mut self, parsed: Parsed<'_>, bytes: &[u8], at: At<'_>, place: &Place) {
+        let entries = match parsed {
+            Parsed::One(outcome) => vec![outcome],
+            Parsed::Many(items) => items.into_iter().map(|item| item.outcome).collect(),
+        };
+        let is_looked_up = self.seen.places_of < PLACES_MAX && bytes.len() <= PLACE_BYTES_MAX;
+        let tree = if is_looked_up { Json::parse(bytes).ok() } else { None };
+        for entry in entries {
+            match entry {
+                Err(rejected) => self.rejected(rejected.reason, at),
+                Ok(Entry::Piece(piece)) => {
+                    count(&mut self.pieces, piece.format.to_string(), at);
+                    let pushed = self.assembler.push(place.clone(), bytes.len(), piece.into_owned());
+                    self.pushed(pushed, at);
+                }
+                // The lines of a batch are shown as they stand, with the places of their fields.
+                Ok(Entry::Record(record)) if assemble::is_part(&record) && !is_batch(&record) => {
+                    let pushed = self.assembler.push_record(place.clone(), bytes.len(), record.into_owned());
+                    self.pushed(pushed, at);
+                }
+                Ok(Entry::Aside(aside)) => self.aside(&aside, at),
+                Ok(Entry::Record(record)) => {
+                    self.record(&record, tree.as_ref(), at);
+                    self.paired(tool_calls::traffic_of(&record, place));
+                }
+            }
+        }
+    }
+
+    fn aside(&mut self, aside: &Aside, at: At<'_>) {
+        *(if aside.is_parent { &mut self.seen.parent } else { &mut self.seen.skipped }) += 1;
+        self.formats.aside(aside.format.names(), aside.what, aside.is_parent, at.source, at.line);
+    }
+
+    /// Takes what came of a piece.
+    fn pushed(&mut self, pushed: Pushed, at: At<'_>) {
+        match pushed.fate {
+            Fate::Held => {}
+            Fate::Merged => self.seen.pieces += 1,
+            Fate::Aside(aside) => self.aside(&aside, at),
+            Fate::Rejected(reason) => self.rejected(reason, at),
+        }
+        self.joined(Some(pushed.records));
+        self.paired(pushed.traffic);
+    }
+
+    /// Takes records that are whole now; at the end of the input those that are not.
+    fn joined(&mut self, records: Option<Vec<Joined>>) {
+        for joined in records.unwrap_or_else(|| self.assembler.finish()) {
+            let (place, is_paired) = (joined.place.clone(), joined.is_paired);
+            let at = At { source: &place.source, line: place.line };
+            match record_of(joined, &self.reader) {
+                Ok(record) => {
+                    self.record(&record, None, at);
+                    if !is_paired {
+                        self.paired(tool_calls::traffic_of(&record, &place));
+                    }
+                }
+                Err(rejected) => self.rejected(rejected.reason, at),
+            }
+        }
+    }
+
+    /// Takes calls of tools.
+    fn paired(&mut self, traffic: impl IntoIterator<Item = Traffic>) {
+        for traffic in traffic {
+            let records = self.pairer.push(traffic);
+            self.joined(Some(records));
+        }
+    }
+
+    fn rejected(&mut self, reason: String, at: At<'_>) {
+        self.seen.rejected += 1;
+        // Offsets differ from line to line and would tell apart what is the same.
+        let reason: String = reason.chars().filter(|c| !c.is_ascii_digit()).collect();
+        count(&mut self.rejections, self.names.shown(&reason).into_owned(), at);
+    }
+
+    fn record(&mut self, record: &Record<'_>, tree: Option<&Json<'_>>, at: At<'_>) {
+        self.seen.records += 1;
+        self.of_kind[usize::from(record.kind != Kind::Llm)] += 1;
+        let notes = record.notes.iter().map(|note| note.as_str());
+        self.formats.record(record.format.names(), notes, at.source, at.line);
+        if let Some(source) = record.latency_source {
+            count(&mut self.latencies, source.as_str().to_owned(), at);
+        }
+        for problem in &record.problems {
+            count(&mut self.problems, format!("{} {}", problem.field, self.names.shown(&problem.reason)), at);
+        }
+        let is_looked_up = tree.is_some() && self.seen.places_of < PLACES_MAX;
+        self.seen.places_of += u64::from(is_looked_up);
+        for (index, wanted) in WANTED.iter().enumerate() {
+            let is_kind = (wanted.kind == Kind::Llm) == (record.kind == Kind::Llm);
+            let Some(value) = value_of(record, wanted.field).filter(|_| is_kind) else { continue };
+            let (records, places) = self.fields.entry(index).or_default();
+            *records += 1;
+            if let Some(tree) = tree.filter(|_| is_looked_up)
+                && let Some(place) = place_of(tree, &value, wanted, record)
+            {
+                *places.entry(place).or_default() += 1;
+            }
+        }
+        if self.seen.first_record.is_empty() {
+            self.seen.first_record = self.first(record);
+        }
+    }
+
+    fn first(&self, record: &Record<'_>) -> Vec<(String, String)> {
+        let mut rows: Vec<(String, String)> = Vec::new();
+        let mut row = |name: &str, text: &str| {
+            let cut = &text[..text.floor_char_boundary(EXCERPT_BYTES)];
+            let shown = self.names.shown(cut);
+            let shown = match self.names.shows_sensitive() {
+                true => excerpt::unredacted_quote(&shown, 0..shown.len()),
+                false => excerpt::quote(&shown, 0..shown.len(), &[]),
+            };
+            let more = if cut.len() < text.len() { format!(" … ({} bytes)", text.len()) } else { String::new() };
+            rows.push((name.to_owned(), shown + &more));
+        };
+        row("format", &record.format.to_string());
+        row("kind", record.kind.as_str());
+        for wanted in WANTED.iter().filter(|wanted| (wanted.kind == Kind::Llm) == (record.kind == Kind::Llm)) {
+            match (wanted.field, &record.prompt) {
+                ("prompt", Prompt::Messages(messages)) => {
+                    for (index, message) in messages.iter().enumerate().take(10) {
+                        let calls: Vec<&str> = message.tool_calls.iter().map(|call| call.name.as_ref()).collect();
+                        let calls =
+                            if calls.is_empty() { String::new() } else { format!(" calls {}", calls.join(", ")) };
+                        row(&format!("prompt/{index}"), &format!("{}: {}{calls}", message.role, message.text));
+                    }
+                }
+                ("latency_ms" | "execution_time_ms", _) => {
+                    if let Some(value) = value_of(record, wanted.field) {
+                        let source = record.latency_source.map_or("", LatencySource::as_str);
+                        row(wanted.field, &format!("{} ({source})", value.text()));
+                    }
+                }
+                _ => {
+                    if let Some(value) = value_of(record, wanted.field) {
+                        row(wanted.field, &value.text());
+                    }
+                }
+            }
+        }
+        for call in &record.tool_calls {
+            row("tool call", &format!("{}({})", call.name, call.args.to_compact_string()));
+        }
+        rows
+    }
+
+    fn finish(self, input: &Reader) -> Inspection {
+        let State { mut seen, formats, fields, of_kind, pieces, latencies, rejections, problems, .. } = self;
+        let totals = input.totals();
+        (seen.files, seen.bytes) = (totals.files, totals.bytes);
+        seen.units = seen.records + seen.pieces + seen.parent + seen.skipped + seen.rejected;
+        // Every unit that the reader cut gives at least one entry, and none gives nothing.
+        seen.ledger_adds_up = seen.units >= totals.units;
+        seen.formats = formats.summary();
+        seen.piece_formats = listed(pieces);
+        seen.latency_sources = listed(latencies);
+        seen.rejections = listed(rejections);
+        seen.problems = listed(problems);
+        for (index, wanted) in WANTED.iter().enumerate() {
+            let (records, places) = fields.get(&index).cloned().unwrap_or_default();
+            let of = of_kind[usize::from(wanted.kind != Kind::Llm)];
+            if records < of && !wanted.engines.is_empty() {
+                let kind = wanted.kind.as_str();
+                let engines = wanted.engines.to_vec();
+                seen.missing.push(Missing { field: wanted.field, kind, records: of - records, of, engines });
+            }
+            if records == 0 {
+                continue;
+            }
+            let mut places: Vec<FieldPlace> =
+                places.into_iter().map(|((pointer, unit), records)| FieldPlace { pointer, unit, records }).collect();
+            places.sort_by_key(|place| std::cmp::Reverse(place.records));
+            seen.fields.push(FieldFound { field: wanted.field, records, places });
+        }
+        seen
+    }
+}
+
+fn count(counts: &mut Counts, name: String, at: At<'_>) {
+    if counts.len() >= REASONS_MAX && !counts.contains_key(&name) {
+        return count(counts, "others".to_owned(), at);
+    }
+    let new = || Counted { name: name.clone(), count: 0, source: at.source.to_owned(), line: at.line };
+    counts.entry(name.clone()).or_insert_with(new).count += 1;
+}
+
+fn listed(counts: Counts) -> Vec<Counted> {
+    let mut list: Vec<Counted> = counts.into_values().collect();
+    list.sort_by_key(|counted| std::cmp::Reverse(counted.count));
+    list
+}
+
+fn reason_of(cut: &Cut) -> String {
+    match cut {
+        Cut::TooLarge { limit, .. } => format!("larger than max_record_bytes ({limit} bytes)"),
+        Cut::TooDeep { .. } => "nested too deep".to_owned(),
+        Cut::Unreadable(reason) | Cut::Truncated(reason) => reason.clone(),
+    }
+}
+
+/// What a field holds, as it is to be found in the unit.
+enum Value<'r> {
+    Text(Cow<'r, str>),
+    Number(f64),
+    /// A length of time in milliseconds, from the log or computed.
+    Time(f64),
+    /// A moment, in milliseconds since 1970.
+    Moment(i64),
+    Json(&'r Json<'r>),
+}
+
+impl Value<'_> {
+    fn text(&self) -> String {
+        match self {
+            Value::Text(text) => text.to_string(),
+            Value::Number(number) | Value::Time(number) => number.to_string(),
+            Value::Moment(ms) => {
+                jiff::Timestamp::from_millisecond(*ms).map_or_else(|_| ms.to_string(), |at| at.to_string())
+            }
+            Value::Json(json) => json.to_compact_string(),
+        }
+    }
+}
+
+fn value_of<'r>(record: &'r Record<'r>, field: &str) -> Option<Value<'r>> {
+    let text = |text: &'r Option<Cow<'r, str>>| text.as_deref().map(|text| Value::Text(text.into()));
+    let number = |count: Option<u64>| count.map(|count| Value::Number(count as f64));
+    match field {
+        "id" => text(&record.id),
+        "timestamp" => record.timestamp_ms.map(Value::Moment),
+        "session_id" => text(&record.session_id),
+        "model" => text(&record.model),
+        "declared_model" => text(&record.declared_model),
+        "provider" => text(&record.provider),
+        "system" => text(&record.system),
+        "prompt" => record.prompt.texts().find(|(_, text)| !text.is_empty()).map(|(_, text)| Value::Text(text.into())),
+        "context" => record.context.first().map(|passage| Value::Text(passage.text.as_ref().into())),
+        "response" => text(&record.response),
+        "latency_ms" => record.latency_ms.map(Value::Time),
+        "ttft_ms" => record.ttft_ms.map(Value::Time),
+        "prompt_tokens" => number(record.prompt_tokens),
+        "response_tokens" => number(record.response_tokens),
+        "finish_reason" => text(&record.finish_reason),
+        "error" => text(&record.error),
+        "tool" => text(&record.tool),
+        "args" => record.args.as_ref().map(Value::Json),
+        "result" => record.result.as_ref().map(Value::Json),
+        "execution_time_ms" => record.execution_time_ms.map(Value::Time),
+        _ => None,
+    }
+}
+
+/// Where the value of a field stands, and in which unit.
+fn place_of(
+    tree: &Json<'_>,
+    value: &Value<'_>,
+    wanted: &Wanted,
+    record: &Record<'_>,
+) -> Option<(String, Option<&'static str>)> {
+    let is_span = matches!(wanted.field, "latency_ms" | "execution_time_ms");
+    if is_span && record.latency_source == Some(LatencySource::StartAndEnd) {
+        return Some(("end - start".to_owned(), None));
+    }
+    let mut search = Search { value, hints: wanted.hints, best: None, path: Vec::new() };
+    search.walk(tree, 0, 0);
+    search.best.map(|(_, pointer, unit)| (pointer, unit))
+}
+
+struct Search<'s, 'r> {
+    value: &'s Value<'r>,
+    hints: &'static [&'static str],
+    /// How well the key fits, the pointer, the unit.
+    best: Option<(u8, String, Option<&'static str>)>,
+    path: Vec<String>,
+}
+
+impl Search<'_, '_> {
+    fn walk(&mut self, value: &Json<'_>, depth: usize, decoded: usize) {
+        if let Value::Json(wanted) = self.value
+            && value == *wanted
+        {
+            self.found(None);
+        }
+        if depth > 40 {
+            return;
+        }
+        match value {
+            Json::Object(entries) => {
+                for (key, inner) in entries {
+                    self.path.push(key.replace('~', "~0").replace('/', "~1"));
+                    self.walk(inner, depth + 1, decoded);
+                    self.path.pop();
+                }
+            }
+            Json::Array(items) => {
+                for item in items {
+                    // Attributes of OTLP are listed by key.
+                    let key = item.get("key").and_then(Json::as_str).filter(|_| item.get("value").is_some());
+                    self.path.push(key.map_or("*".to_owned(), |key| format!("[{key}]")));
+                    match (key, item.get("value")) {
+                        (Some(_), Some(Json::Object(wrapped))) if wrapped.len() == 1 => {
+                            self.walk(&wrapped[0].1, depth + 1, decoded)
+                        }
+                        _ => self.walk(item, depth + 1, decoded),
+                    }
+                    self.path.pop();
+                }
+            }
+            Json::String(text) => {
+                self.leaf(value);
+                if decoded < DECODED_MAX
+                    && text.starts_with(['{', '['])
+                    && let Ok(inner) = Json::parse(text.as_bytes())
+                {
+                    self.path.push("→".to_owned());
+                    self.walk(&inner, depth + 1, decoded + 1);
+                    self.path.pop();
+                }
+            }
+            Json::Number(_) => self.leaf(value),
+            _ => {}
+        }
+    }
+
+    fn leaf(&mut self, leaf: &Json<'_>) {
+        let number = || match leaf {
+            Json::Number(number) => Some(number.as_f64()),
+            Json::String(text) => text.parse().ok(),
+            _ => None,
+        };
+        match self.value {
+            Value::Text(text) => {
+                let is_it = leaf.as_str().is_some_and(|leaf| leaf == text.as_ref())
+                    || matches!(leaf, Json::Number(Number::Unsigned(_)) if leaf.to_compact_string() == *text);
+                if is_it {
+                    self.found(None);
+                }
+            }
+            Value::Number(wanted) if number() == Some(*wanted) => self.found(None),
+            Value::Time(wanted) => {
+                let Some(number) = number().filter(|number| *number > 0.0) else { return };
+                let unit = [("ms", 1.0), ("s", 1e3), ("us", 1e-3), ("ns", 1e-6)]
+                    .into_iter()
+                    .find(|(_, factor)| (number * factor - wanted).abs() <= wanted.abs() * 1e-9);
+                if let Some((unit, _)) = unit
+                    && self.fits()
+                {
+                    self.found(Some(unit));
+                }
+            }
+            Value::Moment(wanted) if self.fits() => {
+                if crate::record::values::moment_ms(leaf) == Some(*wanted) {
+                    self.found(None);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the key sounds like the field.
+    fn fits(&self) -> bool {
+        let key = self.path.iter().rev().find(|key| !matches!(key.as_str(), "*" | "→")).map_or("", String::as_str);
+        let key = key.to_ascii_lowercase();
+        self.hints.iter().any(|hint| key.contains(hint))
+    }
+
+    fn found(&mut self, unit: Option<&'static str>) {
+        let rank = u8::from(self.fits());
+        if self.best.as_ref().is_none_or(|(best, ..)| rank > *best) {
+            let pointer = self.path.iter().fold(String::new(), |pointer, part| pointer + "/" + part);
+            self.best = Some((rank, pointer.replace("/→", " →"), unit));
+        }
+    }
+}
+
+fn is_batch(record: &Record<'_>) -> bool {
+    matches!(record.format.container, Container::OpenAiBatch | Container::AnthropicBatch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{input::Limits, rules::Library};
+
+    fn inspected(log: &'static str) -> Inspection {
+        let mut input = Reader::from_stream("log", log.as_bytes(), Limits::default());
+        inspect(&mut input, &Settings::default(), &Scanner::new(Library::built_in()), false)
+    }
+
+    #[test]
+    fn fields_are_found_where_they_stand() {
+        let log = concat!(
+            r#"{"request":{"model":"a","messages":[{"role":"user","content":"Where?"}]},"#,
+            r#""response":"{\"choices\":[{\"message\":{\"content\":\"Here.\"}}],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":7}}","#,
+            r#""took":{"latency_s":1.25},"latency_ms":1250}"#
+        );
+        let seen = inspected(log);
+        let places: BTreeMap<&str, &str> = seen
+            .fields
+            .iter()
+            .map(|found| (found.field, found.places.first().map_or("", |place| place.pointer.as_str())))
+            .collect();
+        assert_eq!(places["model"], "/request/model");
+        assert_eq!(places["prompt"], "/request/messages/*/content");
+        assert_eq!(places["response"], "/response →/choices/*/message/content");
+        assert_eq!(places["prompt_tokens"], "/response →/usage/prompt_tokens");
+        assert_eq!(places["response_tokens"], "/response →/usage/completion_tokens");
+        assert_eq!(places["latency_ms"], "/took/latency_s", "the first that sounds like it");
+        assert!(seen.missing.iter().any(|missing| missing.field == "context" && missing.engines == ["grounding"]));
+        assert!(seen.ledger_adds_up);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_counted_and_named() {
+        let seen =
+            inspected("{\"prompt\":\"p\",\"response\":\"mail jo@example.org\"}\nnoise 1\nnoise 2\n{\"prompt\":\"p");
+        assert_eq!((seen.units, seen.records, seen.rejected), (4, 1, 3));
+        assert_eq!(seen.rejections[0].count, 2);
+        assert_eq!(seen.rejections[0].line, 2);
+        let first = format!("{:?}", seen.first_record);
+        assert!(!first.contains("jo@example.org"), "{first}");
+    }
+}

@@ -1,0 +1,381 @@
+//! Bodies: what was asked and what was answered, in the dialects of the providers. Written once, read in every
+//! container.
+//!
+//! - [`openai_chat`], [`openai_responses`], [`anthropic`], [`gemini`], [`bedrock`]: one dialect each, request and
+//!   response
+//! - [`message`]: messages and their parts, in the spellings of all dialects
+//! - [`stream`]: pieces of a streamed answer, put together when they stand in one value
+//! - [`usage`]: token counts
+//!
+//! A body is told from a text or a structured answer by what only a body has; when in doubt it is an answer, and is
+//! read as its JSON text.
+
+pub(super) mod anthropic;
+pub(super) mod bedrock;
+pub(super) mod gemini;
+pub(super) mod message;
+pub(super) mod openai_chat;
+pub(super) mod openai_responses;
+pub(super) mod stream;
+pub(super) mod usage;
+
+use std::borrow::Cow;
+
+use super::{Dialect, Message, Note, Notes, Passage, Prompt, ToolCall, json::Json};
+use message::{Joined, Said, Turn, has_role, is_turn, take_text, text_of};
+use usage::Usage;
+
+/// The finish reason of an answer that calls tools and does not say why it ended.
+const TOOL_CALLS: &str = "tool_calls";
+
+/// What a message may have. An object without a role and with other keys is a structured answer and no message.
+const MESSAGE_KEYS: [&str; 14] = [
+    "role",
+    "content",
+    "refusal",
+    "tool_calls",
+    "function_call",
+    "annotations",
+    "audio",
+    "name",
+    "type",
+    "id",
+    "reasoning",
+    "reasoning_content",
+    "additional_kwargs",
+    "response_metadata",
+];
+
+/// What a response body, a message or a text says.
+#[derive(Debug, Default)]
+pub(super) struct Answer<'a> {
+    pub dialect: Option<Dialect>,
+    pub id: Option<Cow<'a, str>>,
+    pub model: Option<Cow<'a, str>>,
+    /// When it was made, by the provider's clock.
+    pub created: Option<Json<'a>>,
+    pub text: Option<Cow<'a, str>>,
+    pub finish_reason: Option<Cow<'a, str>>,
+    pub usage: Usage,
+    pub error: Option<Cow<'a, str>>,
+    pub tool_calls: Vec<ToolCall<'a>>,
+    /// What some dialects repeat of the request.
+    pub system: Option<Cow<'a, str>>,
+    pub tools: Option<Json<'a>>,
+    pub session_id: Option<Cow<'a, str>>,
+    pub context: Vec<Passage<'a>>,
+    /// What some dialects measure.
+    pub latency_ms: Option<f64>,
+    pub ttft_ms: Option<f64>,
+    pub notes: Notes,
+}
+
+/// What a request body, a list of messages or a text asks.
+#[derive(Debug, Default)]
+pub(super) struct Conversation<'a> {
+    pub dialect: Option<Dialect>,
+    pub system: Option<Cow<'a, str>>,
+    pub model: Option<Cow<'a, str>>,
+    pub tools: Option<Json<'a>>,
+    pub text: Option<Cow<'a, str>>,
+    pub context: Vec<Passage<'a>>,
+    pub notes: Notes,
+    pub turns: Vec<Turn<'a>>,
+}
+
+impl<'a> Answer<'a> {
+    /// An answer that is a text.
+    pub fn of_text(text: Cow<'a, str>) -> Answer<'a> {
+        Answer { text: Some(text), ..Answer::default() }
+    }
+
+    /// An answer that is one message, with the results of tools in it left aside.
+    pub fn of_said(mut said: Said<'a>) -> Answer<'a> {
+        let turn = said.turns.pop().unwrap_or_default();
+        let mut answer = turn.into_answer();
+        answer.context.append(&mut said.context);
+        answer.notes.merge(said.notes);
+        answer
+    }
+}
+
+impl<'a> Conversation<'a> {
+    /// A list of messages: those of the roles system and developer are the system prompt.
+    pub fn of_messages(messages: Vec<Json<'a>>) -> Conversation<'a> {
+        Conversation::of_said(Said::of_list(messages))
+    }
+
+    /// Messages that were read: those of the roles system and developer are the system prompt.
+    pub fn of_said(said: Said<'a>) -> Conversation<'a> {
+        let (system, turns): (Vec<_>, Vec<_>) =
+            said.turns.into_iter().partition(|turn| matches!(turn.message.role.as_ref(), "system" | "developer"));
+        let texts = system.into_iter().filter(|turn| turn.has_text).map(|turn| turn.message.text);
+        Conversation {
+            system: join_lines(texts.collect()),
+            turns,
+            context: said.context,
+            notes: said.notes,
+            ..Conversation::default()
+        }
+    }
+
+    /// The conversation as a prompt.
+    pub fn prompt(&mut self) -> Prompt<'a> {
+        if let Some(text) = self.text.take() {
+            return Prompt::Text(text);
+        }
+        if self.turns.is_empty() {
+            return Prompt::Absent;
+        }
+        Prompt::Messages(std::mem::take(&mut self.turns).into_iter().map(|turn| turn.message).collect())
+    }
+
+    /// Takes the last message of the assistant out, and tells how many messages stood after it; they go too.
+    pub fn split_last_answer(&mut self) -> Option<(Answer<'a>, usize)> {
+        let last = self.turns.iter().rposition(|turn| turn.message.role == "assistant")?;
+        let mut tail = self.turns.drain(last..);
+        let answer = tail.next()?.into_answer();
+        Some((answer, tail.count()))
+    }
+}
+
+impl<'a> Turn<'a> {
+    /// The message as an answer. One without text that calls tools is an answer whose finish reason says so.
+    pub fn into_answer(self) -> Answer<'a> {
+        let Turn { message: Message { text, tool_calls, .. }, has_text, calls_tools } = self;
+        if calls_tools && text.is_empty() {
+            return Answer { finish_reason: Some(TOOL_CALLS.into()), tool_calls, ..Answer::default() };
+        }
+        Answer { text: has_text.then_some(text), tool_calls, ..Answer::default() }
+    }
+}
+
+/// Reads what a record calls its response. Gives the value back when it holds no text at all.
+pub(super) fn read_answer(mut value: Json<'_>) -> Result<Answer<'_>, Json<'_>> {
+    match value {
+        Json::String(text) => Ok(answer_in_text(text)),
+        Json::Object(_) => match read_response_body(value) {
+            Ok(answer) => Ok(answer),
+            Err(value) if is_message(&value) => Ok(read_message(value)),
+            Err(value) => Ok(Answer::of_text(value.to_compact_string().into())),
+        },
+        Json::Array(ref items) if is_parts(items) => {
+            let mut message = Said::default();
+            message.add(Json::Object(vec![("content".into(), std::mem::take(&mut value))]), Joined::ByLines);
+            Ok(Answer::of_said(message))
+        }
+        Json::Array(items) => match stream::read(items) {
+            Ok(answer) => Ok(answer),
+            Err(items) => Ok(Answer::of_text(Json::Array(items).to_compact_string().into())),
+        },
+        other => Err(other),
+    }
+}
+
+/// Reads a response body of any dialect; gives the value back when it is none.
+pub(super) fn read_response_body(mut value: Json<'_>) -> Result<Answer<'_>, Json<'_>> {
+    let body = Keys::of(&value);
+    if body.has(Keys::CHOICES) && openai_chat::is_response(&value) {
+        return Ok(openai_chat::read_response(value));
+    }
+    if body.has(Keys::OUTPUT) && openai_responses::is_response(&value) {
+        return Ok(openai_responses::read_response(value));
+    }
+    if body.has(Keys::OUTPUT) && bedrock::is_converse_response(&value) {
+        return Ok(bedrock::read_converse_response(value));
+    }
+    if body.has(Keys::CANDIDATES | Keys::CONTENT) && gemini::is_response(&value) {
+        return Ok(gemini::read_response(value));
+    }
+    if body.has(Keys::CONTENT | Keys::ERROR) && anthropic::is_response(&value) {
+        return Ok(anthropic::read_response(value));
+    }
+    if body.has(Keys::ERROR) && openai_chat::is_error(&value) {
+        return Ok(openai_chat::read_response(value));
+    }
+    if body.has(Keys::BODY)
+        && let Some(inner @ Json::Object(_)) = value.take("body")
+    {
+        // What is below `body` is a body, or the value is a structured answer that has the key by chance.
+        return read_response_body(inner).map_err(|inner| {
+            put_back(&mut value, "body", inner);
+            value
+        });
+    }
+    Err(value)
+}
+
+/// Reads what a record calls its prompt. Gives the value back when it holds no text at all.
+pub(super) fn read_question(value: Json<'_>) -> Result<Conversation<'_>, Json<'_>> {
+    match value {
+        Json::String(text) => Ok(question_in_text(text)),
+        Json::Array(items) if is_parts(&items) && !items.iter().any(has_role) => {
+            Ok(Conversation { text: text_of(Json::Array(items)), ..Conversation::default() })
+        }
+        Json::Array(items) if gemini::is_contents(&items) => {
+            Ok(Conversation { dialect: Some(Dialect::Gemini), ..gemini::read_contents(items) })
+        }
+        Json::Array(items) if openai_responses::is_items(&items) => Ok(openai_responses::read_items(items)),
+        Json::Array(items) if items.iter().all(is_turn) => Ok(Conversation::of_messages(items)),
+        Json::Object(_) => match read_request_body(value) {
+            Ok(asked) => Ok(asked),
+            Err(value) if is_message(&value) => Ok(Conversation::of_messages(vec![value])),
+            Err(value) => Ok(Conversation { text: Some(value.to_compact_string().into()), ..Conversation::default() }),
+        },
+        Json::Array(_) => Ok(Conversation { text: Some(value.to_compact_string().into()), ..Conversation::default() }),
+        other => Err(other),
+    }
+}
+
+/// Reads a request body of any dialect; gives the value back when it is none.
+pub(super) fn read_request_body(value: Json<'_>) -> Result<Conversation<'_>, Json<'_>> {
+    if let Some(messages) = value.get("messages") {
+        let is_list = messages.as_array().is_some_and(|items| items.iter().all(is_turn));
+        if !is_list {
+            return Err(value);
+        }
+        if bedrock::is_converse_request(&value) {
+            return Ok(bedrock::read_converse_request(value));
+        }
+        let is_anthropic = anthropic::is_request(&value);
+        let asked = openai_chat::read_request(value);
+        let dialect = if is_anthropic { Dialect::Anthropic } else { Dialect::OpenAiChat };
+        return Ok(Conversation { dialect: Some(dialect), ..asked });
+    }
+    if gemini::is_request(&value) {
+        return Ok(gemini::read_request(value));
+    }
+    if openai_responses::is_request(&value) {
+        return Ok(openai_responses::read_request(value));
+    }
+    Err(value)
+}
+
+/// Keys that a response body has at its top, as bits: most values have none of them, and are done with one look.
+#[derive(Clone, Copy)]
+struct Keys(u8);
+
+impl Keys {
+    const CHOICES: u8 = 1;
+    const OUTPUT: u8 = 2;
+    const CANDIDATES: u8 = 4;
+    const CONTENT: u8 = 8;
+    const ERROR: u8 = 16;
+    const BODY: u8 = 32;
+
+    fn of(value: &Json<'_>) -> Keys {
+        let bits = value.as_object().unwrap_or_default().iter().map(|(key, _)| match key.as_ref() {
+            "choices" => Keys::CHOICES,
+            "output" => Keys::OUTPUT,
+            "candidates" | "promptFeedback" => Keys::CANDIDATES,
+            "content" => Keys::CONTENT,
+            "error" => Keys::ERROR,
+            "body" => Keys::BODY,
+            _ => 0,
+        });
+        Keys(bits.fold(0, |all, bit| all | bit))
+    }
+
+    fn has(self, any: u8) -> bool {
+        self.0 & any != 0
+    }
+}
+
+fn answer_in_text(text: Cow<'_, str>) -> Answer<'_> {
+    const MARKS: [&str; 5] = ["\"choices\"", "\"error\"", "\"candidates\"", "\"stop_reason\"", "\"output\""];
+    let may_be_body = text.starts_with('{') && MARKS.iter().any(|mark| text.contains(mark));
+    if !may_be_body {
+        return Answer::of_text(text);
+    }
+    match Json::parse_text(text.clone()).map(read_response_body) {
+        Ok(Ok(answer)) => answer,
+        _ => Answer::of_text(text),
+    }
+}
+
+fn question_in_text(text: Cow<'_, str>) -> Conversation<'_> {
+    let may_be_body = text.starts_with(['{', '[']) && (text.contains("\"role\"") || text.contains("\"contents\""));
+    if may_be_body {
+        match Json::parse_text(text.clone()) {
+            Ok(Json::Array(items)) if !items.is_empty() && items.iter().all(has_role) => {
+                return read_question(Json::Array(items)).unwrap_or_default();
+            }
+            Ok(body @ Json::Object(_)) => {
+                if let Ok(asked) = read_request_body(body) {
+                    return asked;
+                }
+            }
+            _ => {}
+        }
+    }
+    Conversation { text: Some(text), ..Conversation::default() }
+}
+
+fn read_message(mut message: Json<'_>) -> Answer<'_> {
+    let (id, model) = (take_text(&mut message, "id"), take_text(&mut message, "model"));
+    let usage = message.take("usage").map(|usage| Usage::of(&usage)).unwrap_or_default();
+    let stop_reason = take_text(&mut message, "stop_reason");
+    let mut said = Said::default();
+    said.add(message, Joined::ByLines);
+    let answer = Answer::of_said(said);
+    Answer { id, model, usage, finish_reason: stop_reason.or(answer.finish_reason), ..answer }
+}
+
+fn is_message(value: &Json<'_>) -> bool {
+    let Some(entries) = value.as_object() else { return false };
+    let has_content = entries.iter().any(|(key, _)| matches!(key.as_ref(), "content" | "tool_calls" | "parts"));
+    has_content && (has_role(value) || entries.iter().all(|(key, _)| MESSAGE_KEYS.contains(&key.as_ref())))
+}
+
+/// Whether a list consists of typed parts, one of them with text or a call.
+fn is_parts(items: &[Json<'_>]) -> bool {
+    let is_typed = |part: &Json<'_>| part.get("type").and_then(Json::as_str).is_some();
+    let says = |part: &Json<'_>| {
+        part.get("text").and_then(Json::as_str).is_some()
+            || matches!(part.get("type").and_then(Json::as_str), Some("tool_use" | "tool_call" | "tool-call"))
+    };
+    items.iter().all(is_typed) && items.iter().any(says) && !items.iter().any(has_role)
+}
+
+/// What an error says: its message, or its JSON.
+pub(super) fn error_of(error: Json<'_>) -> Option<Cow<'_, str>> {
+    match error {
+        Json::Null | Json::Bool(false) => None,
+        Json::Number(number) if number.as_f64() == 0.0 => None,
+        Json::String(text) => Some(text).filter(|text| !text.is_empty()),
+        Json::Object(entries) if entries.is_empty() => None,
+        Json::Array(items) if items.is_empty() => None,
+        mut other => match take_text(&mut other, "message") {
+            Some(text) => Some(text),
+            _ => Some(other.to_compact_string().into()),
+        },
+    }
+}
+
+/// Texts as one, with newlines between them.
+pub(super) fn join_lines(mut texts: Vec<Cow<'_, str>>) -> Option<Cow<'_, str>> {
+    if texts.len() > 1 { Some(texts.join("\n").into()) } else { texts.pop() }
+}
+
+/// Puts a value back under a key from which it was moved out.
+fn put_back<'a>(object: &mut Json<'a>, key: &str, value: Json<'a>) {
+    let Json::Object(entries) = object else { return };
+    if let Some((_, slot)) = entries.iter_mut().find(|(name, _)| name == key) {
+        *slot = value;
+    }
+}
+
+/// Notes that only the first of several answers was read.
+fn note_further(count: usize, notes: &mut Notes) {
+    if count > 1 {
+        notes.add(Note::FurtherAnswers);
+    }
+}
+
+/// Whether the value is a response body of a dialect that is not told by its `choices`.
+pub(super) fn is_response_body(value: &Json<'_>) -> bool {
+    openai_responses::is_response(value)
+        || bedrock::is_converse_response(value)
+        || gemini::is_response(value)
+        || anthropic::is_response(value)
+}

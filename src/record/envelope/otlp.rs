@@ -1,0 +1,244 @@
+//! OpenTelemetry: OTLP/JSON (`resourceSpans`, `resourceLogs`), one span a line, console exporters, Phoenix.
+//!
+//! A line of OTLP holds any number of spans, and each gives an entry: a record if a model or a tool was called in it,
+//! else an aside. Log records with the whole of a call become records; those with one message of it (the events of the
+//! conventions up to 1.36) are pieces, which are joined with their span elsewhere. A piece is an object of `trace_id`,
+//! `span_id`, `event`, `time` and `body`.
+//!
+//! **Source**: OpenTelemetry protocol 1.x, JSON encoding: ids in hexadecimal, 64-bit integers as strings or numbers,
+//! unknown fields ignored.
+//!
+//! **Limits**: metrics hold no calls.
+
+use std::borrow::Cow;
+
+use super::{
+    Entries, Outcome, aside,
+    attributes::{Attributes, any_value},
+    name_at,
+    span::{self, Event, Span},
+};
+use crate::record::{
+    Container, Dialect, Entry, Format, Piece,
+    body::message::{take_name, take_text},
+    json::Json,
+    native,
+};
+
+/// Reads one line of OTLP, or a span that stands alone.
+pub(super) fn read<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
+    if value.get("startTimeUnixNano").is_some() {
+        return entries.push(Ok(span::read(otlp_span(value), Container::Otlp)));
+    }
+    let before = entries.list.len();
+    for resource in items(&mut value, "resourceSpans") {
+        for_each_in(resource, ["scopeSpans", "instrumentationLibrarySpans"], "spans", |one| {
+            entries.push(Ok(span::read(otlp_span(one), Container::Otlp)));
+        });
+    }
+    for resource in items(&mut value, "resourceLogs") {
+        for_each_in(resource, ["scopeLogs", "instrumentationLibraryLogs"], "logRecords", |one| {
+            entries.push(log_record(one))
+        });
+    }
+    if value.get("resourceMetrics").is_some() {
+        entries.aside(Container::Otlp, "metrics");
+    }
+    if entries.list.len() == before {
+        entries.aside(Container::Otlp, "no span");
+    }
+}
+
+/// Reads a span as the console exporters print it.
+pub(super) fn read_console(mut value: Json<'_>) -> Outcome<'_> {
+    let mut context = value.take("context").unwrap_or_default();
+    let status = value.take("status");
+    let is_error = status.as_ref().is_some_and(is_error_status);
+    let start = value.take("start_time").or_else(|| value.take("timestamp"));
+    let end = value.take("end_time");
+    let span = Span {
+        trace_id: take_text(&mut context, "trace_id").or_else(|| take_text(&mut value, "traceId")).map(hex_id),
+        id: take_text(&mut context, "span_id").or_else(|| take_text(&mut value, "id")).map(hex_id),
+        parent_id: take_text(&mut value, "parent_id").or_else(|| take_text(&mut value, "parentId")).map(hex_id),
+        name: take_text(&mut value, "name"),
+        start,
+        end,
+        attributes: value.take("attributes").map(Attributes::of_object).unwrap_or_default(),
+        events: events(&mut value, ["timestamp", "time"], Attributes::of_object),
+        is_error,
+        message: status
+            .and_then(|mut status| take_text(&mut status, "description").or_else(|| take_text(&mut status, "message"))),
+    };
+    Ok(span::read(span, Container::OtelConsole))
+}
+
+/// Reads a span of Phoenix: as its REST interface gives it, or as a row of its data frame.
+pub(super) fn read_phoenix(mut value: Json<'_>) -> Outcome<'_> {
+    let is_row = ["context.span_id", "context.trace_id"].iter().any(|key| value.get(key).is_some());
+    let mut context = value.take("context").unwrap_or_default();
+    let kind = take_text(&mut value, "span_kind");
+    let is_error = take_text(&mut value, "status_code").is_some_and(|code| code == "ERROR");
+    let message = take_text(&mut value, "status_message").filter(|message| !message.is_empty());
+    let (start, end) = (value.take("start_time"), value.take("end_time"));
+    let events = events(&mut value, ["timestamp", "time"], Attributes::of_object);
+    let parent_id = take_text(&mut value, "parent_id");
+    let name = take_text(&mut value, "name");
+    let mut id = |flat: &str, key: &str| take_text(&mut value, flat).or_else(|| take_text(&mut context, key));
+    let (trace_id, span_id) = (id("context.trace_id", "trace_id"), id("context.span_id", "span_id"));
+    let mut attributes = match value {
+        Json::Object(entries) if is_row => {
+            let entries = entries.into_iter().filter_map(|(key, value)| Some((shortened(key, "attributes.")?, value)));
+            Json::Object(entries.collect())
+        }
+        mut other => other.take("attributes").unwrap_or_default(),
+    };
+    if let (Json::Object(entries), Some(kind)) = (&mut attributes, kind) {
+        entries.push((span::KIND.into(), Json::String(kind)));
+    }
+    let attributes = Attributes::of_object(attributes);
+    let span = Span { trace_id, id: span_id, parent_id, name, start, end, attributes, events, is_error, message };
+    Ok(span::read(span, Container::Phoenix))
+}
+
+fn otlp_span(mut value: Json<'_>) -> Span<'_> {
+    let status = value.take("status");
+    Span {
+        trace_id: take_text(&mut value, "traceId").map(hex_id),
+        id: take_text(&mut value, "spanId").map(hex_id),
+        parent_id: take_text(&mut value, "parentSpanId").filter(|id| !id.is_empty()).map(hex_id),
+        name: take_text(&mut value, "name"),
+        start: value.take("startTimeUnixNano"),
+        end: value.take("endTimeUnixNano"),
+        attributes: value.take("attributes").map(Attributes::of_otlp).unwrap_or_default(),
+        events: events(&mut value, ["timeUnixNano", "time"], Attributes::of_otlp),
+        is_error: status.as_ref().is_some_and(is_error_status),
+        message: status.and_then(|mut status| take_text(&mut status, "message")),
+    }
+}
+
+fn log_record(mut value: Json<'_>) -> Outcome<'_> {
+    let attributes = value.take("attributes").map(Attributes::of_otlp).unwrap_or_default();
+    let body = value.take("body").map(any_value).unwrap_or_default();
+    let event: Option<Cow<'_, str>> = take_text(&mut value, "eventName")
+        .or_else(|| name_of_event(&attributes))
+        .or_else(|| name_at(&body, &["event.name"]));
+    let time = value
+        .take("timeUnixNano")
+        .filter(|time| time.as_str() != Some("0"))
+        .or_else(|| value.take("observedTimeUnixNano"));
+    let (trace_id, span_id) =
+        (take_text(&mut value, "traceId").map(hex_id), take_text(&mut value, "spanId").map(hex_id));
+    let event = event.unwrap_or_default();
+    match &*event {
+        "gen_ai.client.inference.operation.details" => {
+            let span = Span {
+                trace_id,
+                id: span_id,
+                parent_id: None,
+                name: None,
+                start: time,
+                end: None,
+                attributes: with_body(attributes, body),
+                events: Vec::new(),
+                is_error: false,
+                message: None,
+            };
+            Ok(span::read(span, Container::Otlp))
+        }
+        "gen_ai.choice"
+        | "gen_ai.system.message"
+        | "gen_ai.user.message"
+        | "gen_ai.assistant.message"
+        | "gen_ai.tool.message" => {
+            let text =
+                |text: Option<Cow<'_, str>>| text.map_or(Json::Null, |text| Json::String(text.into_owned().into()));
+            let value = Json::Object(vec![
+                ("trace_id".into(), text(trace_id)),
+                ("span_id".into(), text(span_id)),
+                ("event".into(), Json::String(event)),
+                ("time".into(), time.unwrap_or_default()),
+                ("body".into(), body),
+            ]);
+            let format = Format { container: Container::Otlp, dialect: Some(Dialect::GenAi136) };
+            Ok(Entry::Piece(Piece { format, value }))
+        }
+        // Agents log their requests as events with a model and a duration among the attributes.
+        name if (name.ends_with("api_request") || name.ends_with("api_response"))
+            && attributes.get("model").is_some() =>
+        {
+            let mut record = native::read(attributes.into_object(), &Default::default(), b"")?;
+            record.format = Format::of(Container::Otlp);
+            record.timestamp_ms =
+                record.timestamp_ms.or_else(|| crate::record::values::timestamp_ms(&time?, None).ok());
+            Ok(Entry::Record(record))
+        }
+        _ => Ok(aside(Container::Otlp, "a log record without a call")),
+    }
+}
+
+fn name_of_event<'a>(attributes: &Attributes<'a>) -> Option<Cow<'a, str>> {
+    match attributes.get("event.name") {
+        Some(Json::String(name)) => Some(name.clone()),
+        _ => None,
+    }
+}
+
+/// Attributes, and those that older writers put in the body.
+fn with_body<'a>(attributes: Attributes<'a>, body: Json<'a>) -> Attributes<'a> {
+    match (attributes.into_object(), body) {
+        (Json::Object(mut entries), Json::Object(body)) => {
+            entries.extend(body);
+            Attributes::of_object(Json::Object(entries))
+        }
+        (object, _) => Attributes::of_object(object),
+    }
+}
+
+/// An id in the spelling that all writers can be compared by.
+fn hex_id(id: Cow<'_, str>) -> Cow<'_, str> {
+    let bare = match id {
+        Cow::Borrowed(id) => Cow::Borrowed(id.strip_prefix("0x").unwrap_or(id)),
+        Cow::Owned(id) => Cow::Owned(id.strip_prefix("0x").map_or_else(|| id.clone(), str::to_owned)),
+    };
+    if bare.bytes().any(|byte| byte.is_ascii_uppercase()) { bare.to_ascii_lowercase().into() } else { bare }
+}
+
+fn is_error_status(status: &Json<'_>) -> bool {
+    let is_error = |code: &Json<'_>| match code {
+        Json::Number(code) => code.as_integer() == Some(2),
+        code => code.as_str().is_some_and(|code| code == "ERROR" || code == "STATUS_CODE_ERROR" || code == "2"),
+    };
+    ["code", "status_code"].iter().any(|key| status.get(key).is_some_and(is_error))
+}
+
+fn events<'a>(value: &mut Json<'a>, times: [&str; 2], attributes: fn(Json<'a>) -> Attributes<'a>) -> Vec<Event<'a>> {
+    let events = items(value, "events").into_iter().map(|mut event| Event {
+        name: take_name(&mut event, "name").unwrap_or_default(),
+        time: times.iter().find_map(|key| event.take(key)),
+        attributes: event.take("attributes").map(attributes).unwrap_or_default(),
+    });
+    events.collect()
+}
+
+fn items<'a>(value: &mut Json<'a>, key: &str) -> Vec<Json<'a>> {
+    match value.take(key) {
+        Some(Json::Array(items)) => items,
+        _ => Vec::new(),
+    }
+}
+
+fn for_each_in<'a>(mut resource: Json<'a>, scopes: [&str; 2], leaves: &str, mut act: impl FnMut(Json<'a>)) {
+    for scope in scopes {
+        for mut scope in items(&mut resource, scope) {
+            items(&mut scope, leaves).into_iter().for_each(&mut act);
+        }
+    }
+}
+
+/// A key without a prefix that it must have.
+fn shortened<'a>(key: Cow<'a, str>, prefix: &str) -> Option<Cow<'a, str>> {
+    match key {
+        Cow::Borrowed(key) => key.strip_prefix(prefix).map(Cow::Borrowed),
+        Cow::Owned(key) => key.strip_prefix(prefix).map(|key| Cow::Owned(key.to_owned())),
+    }
+}

@@ -1,0 +1,74 @@
+//! promptfoo results: a JSON document of all rows, or one row a line.
+//!
+//! - prompt: `prompt.raw`, a text or a list of messages in JSON; context: the texts among `vars` whose names say so
+//! - latency: `latencyMs`, not of rows that came from a cache
+//! - model: `provider.id` as it was asked for; the one that answered is not told
+//! - an error is one of the call (`failureReason` 2), not a failed assertion
+//!
+//! **Source**: promptfoo 0.121, `EvaluateResult`.
+
+use super::{Call, Entries, Outcome, decoded};
+use crate::record::{
+    Container,
+    body::message::{take_name, take_text},
+    body::usage::Usage,
+    json::Json,
+    native,
+    values::Unit,
+};
+
+/// Names of variables that hold documents.
+const CONTEXT_NAMES: [&str; 6] = ["context", "contexts", "documents", "docs", "sources", "passages"];
+
+/// Reads a document, or a row.
+pub(super) fn read<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
+    let rows = match value.get("evalId").is_some().then(|| value.take("results")).flatten() {
+        Some(Json::Array(rows)) => rows,
+        Some(mut results) => match results.take("results") {
+            Some(Json::Array(rows)) => rows,
+            _ => Vec::new(),
+        },
+        None => return entries.push(row(value)),
+    };
+    if rows.is_empty() {
+        entries.aside(Container::Promptfoo, "no row");
+    }
+    rows.into_iter().for_each(|one| entries.push(row(one)));
+}
+
+fn row(mut value: Json<'_>) -> Outcome<'_> {
+    let mut call = Call::llm(Container::Promptfoo);
+    call.record.id = take_name(&mut value, "id");
+    call.requested = match value.take("provider") {
+        Some(Json::String(id)) => Some(id),
+        Some(mut provider) => take_name(&mut provider, "id"),
+        None => None,
+    };
+    let mut response = value.take("response").unwrap_or_default();
+    let prompt = match value.take("prompt") {
+        Some(mut prompt @ Json::Object(_)) => prompt.take("raw"),
+        other => other,
+    };
+    call.ask(prompt.map(decoded));
+    call.answer(response.take("output"));
+    let usage = response.take("tokenUsage").or_else(|| value.take("tokenUsage"));
+    if call.record.response.is_some()
+        && let Some(usage) = usage
+    {
+        Usage::of(&usage).fill(&mut call.record);
+    }
+    let is_cached = response.get("cached").and_then(Json::as_bool) == Some(true);
+    if !is_cached {
+        call.reported_latency(value.get("latencyMs"), Unit::Ms);
+    }
+    call.record.finish_reason = take_text(&mut response, "finishReason").or(call.record.finish_reason.take());
+    if let Some(Json::Object(vars)) = value.take("vars") {
+        let documents = vars.into_iter().filter(|(name, _)| CONTEXT_NAMES.contains(&name.as_ref()));
+        let documents = documents.flat_map(|(_, held)| if let Json::Array(items) = held { items } else { vec![held] });
+        call.record.context.extend(documents.filter_map(native::passage));
+    }
+    let is_call_error = value.get("failureReason").and_then(Json::as_f64).is_none_or(|reason| reason == 2.0);
+    let error = take_text(&mut response, "error").or_else(|| take_text(&mut value, "error").filter(|_| is_call_error));
+    call.record.error = call.record.error.take().or(error.filter(|error| !error.is_empty()));
+    Ok(call.finish())
+}

@@ -1,0 +1,227 @@
+//! What `llmverify inspect` says of a log: how it is understood, before anything is judged.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    formats::FormatSummary,
+    terminal::{Styles, clip, guard_line, safe},
+    verdict_record::place,
+};
+
+/// Characters of a text that a line shows.
+const SHOWN_CHARS: usize = 160;
+
+/// How a log is understood.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Inspection {
+    /// Name and version of this object's format.
+    pub schema: InspectionSchema,
+    /// Sources that were opened or tried.
+    pub files: u64,
+    /// Bytes, after decompression.
+    pub bytes: u64,
+    /// Units, a unit of many items counted as so many, and so is one of which several records were made.
+    pub units: u64,
+    /// Units that are records.
+    pub records: u64,
+    /// Units that are parts of records which others begin.
+    pub pieces: u64,
+    /// Units that repeat their children.
+    pub parent: u64,
+    /// Units that hold no call.
+    pub skipped: u64,
+    /// Units that nobody knows.
+    pub rejected: u64,
+    /// Whether records + pieces + parent + skipped + rejected is units.
+    pub ledger_adds_up: bool,
+    /// What the log was written by.
+    pub formats: FormatSummary,
+    /// Formats of the parts of records.
+    pub piece_formats: Vec<Counted>,
+    /// The fields of the normal form that were found, in its order.
+    pub fields: Vec<FieldFound>,
+    /// Records of which places were looked up.
+    pub places_of: u64,
+    /// Where latencies come from.
+    pub latency_sources: Vec<Counted>,
+    /// What is missing, and which engines then have nothing to go on.
+    pub missing: Vec<Missing>,
+    /// Why units were rejected.
+    pub rejections: Vec<Counted>,
+    /// Fields that were present and could not be used.
+    pub problems: Vec<Counted>,
+    /// The first record, as it is understood; texts cut and redacted.
+    pub first_record: Vec<(String, String)>,
+}
+
+/// Name and version of the format of [`Inspection`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum InspectionSchema {
+    /// The first version.
+    #[default]
+    #[serde(rename = "llmverify.inspection/1")]
+    V1,
+}
+
+/// How often something occurs, and where first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Counted {
+    /// What.
+    pub name: String,
+    /// How often.
+    pub count: u64,
+    /// The source of the first.
+    pub source: String,
+    /// The line of the first.
+    pub line: u64,
+}
+
+/// A field of the normal form, and where it was found.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct FieldFound {
+    /// Its name.
+    pub field: &'static str,
+    /// Records that have it.
+    pub records: u64,
+    /// Where it stands, the most frequent first: pointers in which `*` is any index, `→` goes into JSON in a string.
+    pub places: Vec<FieldPlace>,
+}
+
+/// Where a field stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FieldPlace {
+    /// The pointer.
+    pub pointer: String,
+    /// Its unit, where it is a time.
+    pub unit: Option<&'static str>,
+    /// Records.
+    pub records: u64,
+}
+
+/// A field that records lack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Missing {
+    /// Its name.
+    pub field: &'static str,
+    /// `llm` or `tool`: of which records.
+    pub kind: &'static str,
+    /// Records that lack it.
+    pub records: u64,
+    /// Records of the kind.
+    pub of: u64,
+    /// Engines that need it.
+    pub engines: Vec<&'static str>,
+}
+
+impl Inspection {
+    /// The page for people.
+    pub fn page(&self, styles: &Styles) -> String {
+        let mut page = Page { out: String::new(), heading: styles.heading };
+        page.line(&format!(
+            "{} units in {} sources ({} bytes): {}",
+            self.units,
+            self.files,
+            self.bytes,
+            [
+                ("records", self.records),
+                ("parts of records", self.pieces),
+                ("parent", self.parent),
+                ("without a call", self.skipped),
+                ("rejected", self.rejected)
+            ]
+            .iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(name, count)| format!("{count} {name}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+        ));
+        page.heading("Formats", !self.formats.records.is_empty() || !self.piece_formats.is_empty());
+        for entry in &self.formats.records {
+            let first = place(&entry.source, entry.line, None);
+            page.line(&format!(
+                "  {:<32} {:>8} {:>5.1} %  first {first}",
+                entry.name,
+                entry.records,
+                entry.share * 100.0
+            ));
+        }
+        for entry in &self.piece_formats {
+            let first = place(&entry.source, entry.line, None);
+            page.line(&format!("  {:<32} {:>8} parts of records  first {first}", entry.name, entry.count));
+        }
+        for entry in &self.formats.no_call {
+            let first = place(&entry.source, entry.line, None);
+            let what = format!("{} ({})", entry.what, entry.format);
+            page.line(&format!("  {what:<32} {:>8} {}  first {first}", entry.units, entry.counted_as));
+        }
+        page.heading("Notes", !self.formats.notes.is_empty());
+        for entry in &self.formats.notes {
+            page.line(&format!(
+                "  {:<32} {:>8}  first {}",
+                entry.note,
+                entry.records,
+                place(&entry.source, entry.line, None)
+            ));
+        }
+        page.heading("Fields", !self.fields.is_empty());
+        for found in &self.fields {
+            let places = found.places.iter().take(3).map(|place| match place.unit {
+                Some(unit) => format!("{} ({unit})", place.pointer),
+                None => place.pointer.clone(),
+            });
+            page.line(&format!(
+                "  {:<18} {:>8}  {}",
+                found.field,
+                found.records,
+                places.collect::<Vec<_>>().join(", ")
+            ));
+        }
+        if self.places_of < self.records {
+            page.line(&format!("  places are those of the first {} records", self.places_of));
+        }
+        page.heading("Missing", !self.missing.is_empty());
+        for missing in &self.missing {
+            let of = format!("in {} of {} {} records", missing.records, missing.of, missing.kind);
+            page.line(&format!("  {:<18} {of}; nothing to go on for {}", missing.field, missing.engines.join(", ")));
+        }
+        for (title, list) in [("Rejected", &self.rejections), ("Could not be used", &self.problems)] {
+            page.heading(title, !list.is_empty());
+            for entry in list {
+                page.line(&format!(
+                    "  {:>8}  {}  first {}",
+                    entry.count,
+                    entry.name,
+                    place(&entry.source, entry.line, None)
+                ));
+            }
+        }
+        page.heading("The first record, as it is understood", !self.first_record.is_empty());
+        for (name, value) in &self.first_record {
+            page.line(&format!("  {name:<18} {value}"));
+        }
+        page.out
+    }
+}
+
+struct Page {
+    out: String,
+    heading: anstyle::Style,
+}
+
+impl Page {
+    fn heading(&mut self, title: &str, is_wanted: bool) {
+        if is_wanted {
+            let style = self.heading;
+            let _infallible = writeln!(self.out, "\n{style}{title}{style:#}");
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        let text = safe(text);
+        let shown = clip(&text, SHOWN_CHARS + 60);
+        let _infallible = writeln!(self.out, "{}", guard_line(&shown));
+    }
+}

@@ -1,0 +1,131 @@
+//! Records that span units, from files to what engines see: `fixtures/assemble/expected.json`, written by hand.
+
+use std::sync::{Arc, Mutex};
+
+use llmverify::{
+    config::Settings,
+    engines::{About, Assessment, Engine, View},
+    input::{Limits, Reader},
+    pipeline::{Auditor, Filter, Sink},
+    record::{Prompt, Record, json::Json},
+    report::{Records, Report, jsonl::Jsonl},
+};
+use serde_json::{Map, Value, json};
+
+const FOLDER: &str = "fixtures/assemble";
+
+/// Keeps what it sees.
+#[derive(Clone, Default)]
+struct Witness(Arc<Mutex<Vec<Value>>>);
+
+impl Engine for Witness {
+    fn about(&self) -> About {
+        About { name: "witness", summary: "", formula: "", range: "", source: "" }
+    }
+
+    fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
+        self.0.lock().unwrap().push(seen(view.record));
+        None
+    }
+}
+
+/// A record in the words of `expected.json`.
+fn seen(record: &Record<'_>) -> Value {
+    let messages = match &record.prompt {
+        Prompt::Absent => Vec::new(),
+        Prompt::Text(text) => vec![json!(text)],
+        Prompt::Messages(messages) => {
+            messages.iter().map(|message| json!(format!("{}: {}", message.role, message.text))).collect()
+        }
+    };
+    let calls = record.tool_calls.iter();
+    json!({
+        "kind": record.kind.as_str(),
+        "format": record.format.to_string(),
+        "id": record.id,
+        "model": record.model,
+        "declared_model": record.declared_model,
+        "provider": record.provider,
+        "session_id": record.session_id,
+        "timestamp_ms": record.timestamp_ms,
+        "system": record.system,
+        "prompt": messages,
+        "response": record.response,
+        "finish_reason": record.finish_reason,
+        "tool_calls": calls.map(|call| format!("{}({})", call.name, call.args.to_compact_string())).collect::<Vec<_>>(),
+        "prompt_tokens": record.prompt_tokens,
+        "response_tokens": record.response_tokens,
+        "cached_tokens": record.cached_tokens,
+        "reasoning_tokens": record.reasoning_tokens,
+        "latency_ms": record.latency_ms,
+        "tool": record.tool,
+        "args": record.args.as_ref().map(Json::to_value),
+        "result": record.result.as_ref().map(Json::to_value),
+        "execution_time_ms": record.execution_time_ms,
+        "declares": record.tools.as_ref().and_then(|tools| tools.as_array()).map_or(0, <[_]>::len),
+        "error": record.error,
+        "problems": record.problems.iter().map(|problem| format!("{} {}", problem.field, problem.reason)).collect::<Vec<_>>(),
+    })
+}
+
+/// What an audit of these files of the folder sees, in no order, the places in their order, and the report.
+fn audit(files: &[String]) -> (Vec<Value>, Vec<String>, Report) {
+    let paths: Vec<String> = files.iter().map(|file| format!("{FOLDER}/{file}")).collect();
+    let witness = Witness::default();
+    let auditor = Auditor::new(Settings::default()).unwrap().with_engine(witness.clone());
+    let mut input = Reader::open(&paths, Limits::default()).unwrap();
+    let mut lines = Vec::new();
+    let report = {
+        let mut sinks = [Sink::new(&Jsonl, Records::All, &mut lines)];
+        auditor.audit(&mut input, &Filter::default(), &mut sinks, |_| {}).unwrap()
+    };
+    let order = String::from_utf8(lines).unwrap();
+    let order = order.lines().filter_map(|line| {
+        let record: Value = serde_json::from_str(line).unwrap();
+        let item = record["item"].as_u64().map_or(String::new(), |item| format!(":{item}"));
+        Some(format!("{}{item} {}", record["line"].as_u64()?, record["kind"].as_str()?))
+    });
+    let order = order.collect();
+    let seen = witness.0.lock().unwrap().clone();
+    (seen, order, report)
+}
+
+fn cases() -> Map<String, Value> {
+    let text = std::fs::read_to_string(format!("{FOLDER}/expected.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn every_fixture_is_put_together_as_expected() {
+    let faults: Vec<String> = cases().iter().flat_map(|(name, case)| check(name, case)).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// What is not as `case` has it.
+fn check(name: &str, case: &Value) -> Vec<String> {
+    let files: Vec<String> = name.split(" + ").map(str::to_owned).collect();
+    let (mut seen, order, report) = audit(&files);
+    let ledger = serde_json::to_value(&report.input).unwrap();
+    let mut faults = Vec::new();
+    if ledger["ledger_adds_up"] != json!(true) {
+        faults.push(format!("{name}: the ledger does not add up: {ledger}"));
+    }
+    for (count, expected) in case["ledger"].as_object().unwrap() {
+        if ledger[count] != *expected {
+            faults.push(format!("{name}: {expected} {count} expected: {ledger}"));
+        }
+    }
+    if json!(order) != case["order"] {
+        faults.push(format!("{name}: {} expected, not {order:?}", case["order"]));
+    }
+    for record in case["records"].as_array().unwrap() {
+        let fields = record.as_object().unwrap();
+        let fits = |seen: &Value| fields.iter().all(|(field, value)| seen[field] == *value);
+        match seen.iter().position(fits) {
+            Some(at) => drop(seen.remove(at)),
+            None => faults.push(format!("{name}: not seen: {record}")),
+        }
+    }
+    faults.extend(seen.iter().map(|record| format!("{name}: not expected: {record}")));
+    faults
+}
