@@ -65,6 +65,15 @@ fn what_is_put_together_is_the_same_whatever_the_batches() {
 }
 
 #[test]
+fn threads_and_batches_change_no_report() {
+    for format in ["html", "markdown", "sarif", "junit", "github", "gitlab", "prometheus"] {
+        let reference = audit(&["--format", format, "--threads", "1"]);
+        let output = audit(&["--format", format, "--threads", "7", "--batch-bytes", "1"]);
+        assert!(output == reference, "{format} differs with 7 threads and small batches");
+    }
+}
+
+#[test]
 fn a_sample_is_the_same_whatever_the_batches() {
     for sample in ["50", "10%"] {
         let reference = audit(&["--sample", sample, "--threads", "1"]);

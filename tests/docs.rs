@@ -135,12 +135,23 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "Reports",
+        &[
+            ("report/issues.rs", ""),
+            ("report/comparison.rs", ""),
+            ("report/control.rs", ""),
+            ("report/timeline.rs", ""),
+            ("report/prices.rs", ""),
+        ],
+    ),
+    (
         "Statistics",
         &[
             ("stats/welford.rs", ""),
             ("stats/normal.rs", ""),
             ("stats/histogram.rs", ""),
             ("stats/wilson.rs", ""),
+            ("stats/two_rates.rs", ""),
             ("stats/hash.rs", ""),
             ("stats/fit.rs", ""),
             ("stats/metrics.rs", ""),

@@ -92,6 +92,18 @@ fn audits_show_no_planted_value_in_any_format() {
 }
 
 #[test]
+fn reports_show_no_planted_value() {
+    let (log, values) = log();
+    for format in ["html", "markdown", "sarif", "junit", "github", "gitlab", "prometheus", "openmetrics"] {
+        for group_by in ["model", "label"] {
+            let arguments = ["audit", "-", "--isolated", "--format", format, "--group-by", group_by];
+            let output = check_nothing_shows(&arguments, &log, &values);
+            assert!(output.stdout.len() > 300, "{arguments:?}");
+        }
+    }
+}
+
+#[test]
 fn explanations_show_no_planted_value() {
     let (log, values) = log();
     for line in ["1", "2", "6", "7"] {

@@ -1,12 +1,12 @@
 //! `llmverify audit`: the whole thing.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, BufWriter, IsTerminal as _, Write as _},
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use clap::ValueHint;
 
 use llmverify::{
@@ -15,7 +15,9 @@ use llmverify::{
     pipeline::{Auditor, Sink},
     report::{
         Records, Report,
+        comparison::Baseline,
         format::{Format, FormatName},
+        markdown::Markdown,
         terminal::{Styles, safe},
     },
     verdict::gate::{ExitStatus, FailOn, parse_share},
@@ -38,6 +40,8 @@ Examples:
   zcat logs.jsonl.gz | llmverify audit - --format jsonl --records flagged
   llmverify audit logs.jsonl --map model=/meta/model --map latency_ms=/meta/latency_s:s
   llmverify audit logs.jsonl --fail-on block --max-flag-rate 5% --min-records 100
+  llmverify audit logs.jsonl --out report.html --out report.sarif --out junit.xml
+  llmverify audit logs.jsonl --baseline last-week.json --max-regression 1%
 
 Exit status: 0 audited and within policy, 1 policy violated, 2 wrong usage or configuration,
 3 could not audit everything. Reports are written whatever the status.")]
@@ -45,10 +49,12 @@ pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
 
-    /// What to write to standard output: table, json, jsonl or csv.
+    /// What to write to standard output: table, json, jsonl, csv, html, markdown, sarif, junit, github, gitlab,
+    /// prometheus or openmetrics.
     #[arg(long, short = 'f', value_name = "FORMAT", default_value = "table", help_heading = "Output")]
     format: FormatName,
-    /// Write a report to this file too; its ending (.txt, .json, .jsonl, .csv) chooses the format. Repeatable.
+    /// Write a report to this file too; its ending chooses the format: .txt, .json, .jsonl, .csv, .html, .md, .sarif,
+    /// .xml (JUnit), codequality.json (GitLab), .prom, .om (OpenMetrics). Repeatable.
     #[arg(long, short = 'o', value_name = "FILE", help_heading = "Output", value_hint = ValueHint::FilePath)]
     out: Vec<PathBuf>,
     /// Which records go into reports: all, flagged or none [default: all for jsonl and csv, flagged for json].
@@ -73,6 +79,12 @@ pub struct Args {
     /// Fewer records than this are no audit (exit status 3) [default: 1].
     #[arg(long, value_name = "N", help_heading = "Gate")]
     min_records: Option<u32>,
+    /// Compare with this earlier JSON report: rates with tests, new issues told apart from known ones.
+    #[arg(long, value_name = "REPORT", help_heading = "Gate", value_hint = ValueHint::FilePath)]
+    baseline: Option<PathBuf>,
+    /// Fail when a question's rate has risen over the baseline's by more than this, beyond chance.
+    #[arg(long, value_name = "SHARE", value_parser = parse_share, requires = "baseline", help_heading = "Gate")]
+    max_regression: Option<f64>,
     /// Tolerate this share of units that cannot be read, or not in full [default: 0].
     #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "Gate")]
     max_rejected: Option<f64>,
@@ -96,7 +108,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if args.write_suppressions.is_some() {
         suppressions = drafting(suppressions);
     }
-    let auditor = auditor.with_suppressions(suppressions.clone());
+    let mut auditor = auditor.with_suppressions(suppressions.clone());
+    if let Some(path) = &args.baseline {
+        auditor = auditor.with_baseline(read_report(path)?);
+    }
     if !args.quiet {
         args.inputs.warn_of_sensitive();
     }
@@ -112,6 +127,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     bar.finish();
     let nobody_reads = !sinks.is_empty() && sinks.iter().all(Sink::is_closed);
     drop(sinks);
+    if result.is_ok() {
+        outputs.iter().try_for_each(Output::settle)?;
+    }
     let report =
         result.map_err(|error| anyhow::Error::new(CouldNotAudit(format!("cannot write the report: {error:#}"))))?;
     if let Some(path) = &args.write_suppressions {
@@ -124,6 +142,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if nobody_reads && args.out.is_empty() {
         return Ok(ExitStatus::Ok);
     }
+    if args.format == FormatName::Github && !args.quiet {
+        add_step_summary(&report)?;
+    }
     if !args.quiet {
         warn(&report);
     }
@@ -135,16 +156,55 @@ struct Output {
     format: Box<dyn Format>,
     /// `None` for standard output.
     path: Option<PathBuf>,
+    /// Whether it is written beside the file, and takes its place when it is whole: what reads a file of metrics must
+    /// never see half of one.
+    is_atomic: bool,
 }
 
 impl Output {
     fn open(&self) -> anyhow::Result<Box<dyn io::Write + Send>> {
-        let Some(path) = &self.path else {
+        let Some(path) = self.written() else {
             return Ok(Box::new(BufWriter::new(io::stdout())));
         };
-        let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+        let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(Box::new(BufWriter::new(file)))
     }
+
+    /// The file that is written to.
+    fn written(&self) -> Option<PathBuf> {
+        let path = self.path.as_ref()?;
+        if !self.is_atomic {
+            return Some(path.clone());
+        }
+        let mut name = path.file_name().unwrap_or_default().to_os_string();
+        name.push(".tmp");
+        Some(path.with_file_name(name))
+    }
+
+    /// Puts a whole file where it belongs.
+    fn settle(&self) -> anyhow::Result<()> {
+        if let (true, Some(path), Some(written)) = (self.is_atomic, &self.path, self.written()) {
+            fs::rename(&written, path).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads an earlier report.
+pub(super) fn read_report(path: &Path) -> anyhow::Result<Baseline> {
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read the report {}", path.display()))?;
+    Baseline::parse(&text).map_err(|why| anyhow!("{} {why}", path.display()))
+}
+
+/// In a step of GitHub Actions, adds the Markdown report to the summary of the step.
+fn add_step_summary(report: &Report) -> anyhow::Result<()> {
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return Ok(()) };
+    let mut page = Vec::new();
+    Markdown.summary(report, &mut page);
+    let shown = Path::new(&path).display().to_string();
+    let mut file =
+        File::options().append(true).create(true).open(&path).with_context(|| format!("cannot write {shown}"))?;
+    file.write_all(&page).with_context(|| format!("cannot write {shown}"))
 }
 
 impl Args {
@@ -157,6 +217,7 @@ impl Args {
             ("gate.max_block_rate", self.max_block_rate),
             ("gate.max_flag_rate", self.max_flag_rate),
             ("gate.max_rejected", self.max_rejected),
+            ("gate.max_regression", self.max_regression),
         ];
         for (key, share) in shares {
             if let Some(share) = share {
@@ -192,7 +253,8 @@ impl Args {
         if !self.quiet {
             let is_colored = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
             let styles = if is_colored { Styles::colored() } else { Styles::plain() };
-            outputs.push(Output { format: self.format.format(terminal_width(), styles), path: None });
+            let format = self.format.format(terminal_width(), styles);
+            outputs.push(Output { format, path: None, is_atomic: false });
         }
         for (index, path) in self.out.iter().enumerate() {
             if self.out[..index].contains(path) {
@@ -201,21 +263,21 @@ impl Args {
             if reader.will_read(path) {
                 bail!("--out {} would overwrite an input", path.display());
             }
-            let format = format_of(path)?.format(WIDTH_DEFAULT, Styles::plain());
-            outputs.push(Output { format, path: Some(path.clone()) });
+            let name = format_of(path)?;
+            let is_atomic = matches!(name, FormatName::Prometheus | FormatName::OpenMetrics);
+            let format = name.format(WIDTH_DEFAULT, Styles::plain());
+            outputs.push(Output { format, path: Some(path.clone()), is_atomic });
         }
         Ok(outputs)
     }
 }
 
 fn format_of(path: &Path) -> anyhow::Result<FormatName> {
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("txt") => Ok(FormatName::Table),
-        Some("json") => Ok(FormatName::Json),
-        Some("jsonl" | "ndjson") => Ok(FormatName::Jsonl),
-        Some("csv") => Ok(FormatName::Csv),
-        _ => bail!("--out {}: the ending must be .txt, .json, .jsonl or .csv", path.display()),
-    }
+    let found = path.file_name().and_then(|name| name.to_str()).and_then(FormatName::of_file_name);
+    found.with_context(|| {
+        let endings = FormatName::ENDINGS.map(|(ending, _)| ending).join(", ");
+        format!("--out {}: the ending must be one of {endings}", path.display())
+    })
 }
 
 fn terminal_width() -> u16 {

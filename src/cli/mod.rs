@@ -2,7 +2,10 @@
 
 mod audit;
 mod calibrate;
+mod completions;
 mod config;
+mod diff;
+mod doctor;
 mod engine;
 mod engines;
 mod eval;
@@ -12,6 +15,7 @@ mod inputs;
 mod inspect;
 mod label;
 mod labelled;
+mod man;
 mod progress;
 mod redact;
 mod rules;
@@ -61,6 +65,10 @@ enum Command {
     Schema(schema::Args),
     Config(config::Args),
     Init(init::Args),
+    Diff(diff::Args),
+    Doctor(doctor::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// Runs the command line.
@@ -88,7 +96,16 @@ pub fn run() -> anyhow::Result<ExitStatus> {
         Command::Schema(args) => schema::run(&args),
         Command::Config(args) => config::run(&args),
         Command::Init(args) => init::run(&args),
+        Command::Diff(args) => diff::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }
+}
+
+/// The command line as clap knows it, for completions and manual pages.
+fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
 }
 
 /// Something that was not the user's mistake kept the audit from being done.

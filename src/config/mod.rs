@@ -22,6 +22,7 @@ use crate::{
     engines::{Question, facts, grounding, language, runtime, security, tools},
     history, input,
     record::{Container, RecordReader, mapping::Mapping},
+    report::prices::Price,
     verdict::{Decision, gate, judge::Policy, verifiers},
 };
 
@@ -97,6 +98,8 @@ pub struct Settings {
     pub tools: BTreeMap<String, tools::profile::ToolProfile>,
     /// Ratios, priors and thresholds that were fitted on labelled records.
     pub calibration: CalibrationSettings,
+    /// What tokens cost, by model; the first pattern that matches counts.
+    pub prices: Vec<Price>,
     /// What makes an audit fail.
     pub gate: gate::Policy,
 }

@@ -55,6 +55,14 @@ const EXAMPLES: &str = r#"
 # type = "exclude"
 # params = { terms = ["as an AI language model"] }
 
+# What tokens cost, for a sum per model and in total; the first pattern that matches counts.
+# [[prices]]
+# model = "gpt-4o-mini*"
+# input_per_million = 0.15
+# output_per_million = 0.60
+# cached_input_per_million = 0.075
+# currency = "USD"
+
 # Priors and thresholds that differ for one model or tool.
 # [streams."gpt-4o".fabricated]
 # prior = 0.1

@@ -68,14 +68,14 @@ impl History {
         }
         let speed = row.response_tokens.zip(row.latency_ms);
         let speed = speed.and_then(|(tokens, ms)| baseline::tokens_per_second(tokens, ms));
-        let paces = [
-            (Chart::Latency, &mut stream.latency, row.latency_ms),
-            (Chart::TokensPerSecond, &mut stream.output, speed),
-        ];
-        for (index, (chart, state, value)) in paces.into_iter().enumerate() {
+        let paces = [(Chart::Latency, row.latency_ms), (Chart::TokensPerSecond, speed)];
+        for (index, (chart, value)) in paces.into_iter().enumerate() {
             let Some(value) = value else { continue };
+            let state = if index == 0 { &stream.latency } else { &stream.output };
             let point = state.place(value, Quantity::Magnitude, &settings.spc);
             pace_z[index] = point.z;
+            observation.points[index] = Some(stream.draw(index, &point, &self.limits[1]));
+            let state = if index == 0 { &mut stream.latency } else { &mut stream.output };
             if let Some(since) = state.learn(&point, spc::RULE_POINTS_MAX, when, &settings.spc, &settings.shift) {
                 observation.shifts.push(shift_event(row.stream, chart, when, &point, since.began, since.mean()));
             }

@@ -42,15 +42,14 @@ pub use shift::Shift;
 use crate::{
     engines::{
         About, Assessment, Baseline, BaselineEngine, Row, Signal, Tier, facts::identity, row::FIELDS_MAX,
-        runtime::fingerprint,
-        tools,
+        runtime::fingerprint, tools,
     },
     stats::hash,
 };
 use adaptive::Learnt;
 use consistency::Memory;
 use shift::When;
-use spc::{ControlChart, Limits, Point};
+use spc::{ControlChart, ControlPoint, Limits, Point};
 use tool_calls::FieldPoint;
 
 /// Settings of everything that remembers.
@@ -261,6 +260,8 @@ pub struct Observation {
     pub block_from: f64,
     /// Levels of the stream that have shifted with this row.
     pub shifts: Vec<Shift>,
+    /// Where latency, and tokens per second or the size of a tool's answer, stand on the charts of the stream.
+    pub points: [Option<ControlPoint>; 2],
 }
 
 /// Reasons that a detail spells out; further ones are counted.
@@ -279,6 +280,7 @@ impl Observation {
             flag_from: cuts.flag_from,
             block_from: cuts.block_from,
             shifts: Vec::new(),
+            points: [None; 2],
         }
     }
 
@@ -356,6 +358,8 @@ struct Stream {
     style: ControlChart,
     fields: Vec<FieldMemory>,
     results: u64,
+    /// Points on the charts of latency and output so far.
+    drawn: [u64; 2],
     clock_is_fine: bool,
     last_ms: Option<i64>,
 }
@@ -509,6 +513,14 @@ impl History {
 }
 
 impl Stream {
+    /// Where a value stands on the chart of latency (0) or output (1), for reports to draw.
+    fn draw(&mut self, chart: usize, point: &Point, limits: &Limits) -> ControlPoint {
+        let state = if chart == 0 { &self.latency } else { &self.output };
+        let number = self.drawn[chart];
+        self.drawn[chart] += 1;
+        state.drawn(point, number, limits)
+    }
+
     /// Whether `now_ms` is before the time of the row before.
     fn pass_time(&mut self, now_ms: Option<i64>) -> bool {
         let Some(now_ms) = now_ms else { return false };

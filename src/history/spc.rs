@@ -343,6 +343,19 @@ fn unit_of(values: &[f64], share: f64) -> f64 {
     if unit.is_normal() && unit > 0.0 { unit } else { 1.0 }
 }
 
+/// One point on the control chart of its stream, as reports draw it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ControlPoint {
+    /// Its number in the stream, from 0.
+    pub number: u64,
+    /// The value, on the scale of the chart.
+    pub x: f64,
+    /// Centre and sigma of the points before, once there are enough of them.
+    pub limits: Option<(f64, f64)>,
+    /// Which of the four Western Electric rules it breaks, in their order.
+    pub broken: [bool; 4],
+}
+
 /// Which deviations from the mean count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -397,6 +410,17 @@ impl ControlChart {
             Side::Below => points.iter_mut().for_each(|z| *z = z.min(0.0)),
         }
         rules(&points[first..], limits)
+    }
+
+    /// The point as it is drawn: the `number`-th of its stream, against the plain limits.
+    pub fn drawn(&self, point: &Point, number: u64, limits: &Limits) -> ControlPoint {
+        let hits = self.hits(point, limits, Side::Both);
+        ControlPoint {
+            number,
+            x: point.x,
+            limits: point.z.map(|_| (point.mean, point.sigma)),
+            broken: [hits.outlier, hits.pair.is_some(), hits.four.is_some(), hits.run.is_some()],
+        }
     }
 
     /// Learns a point. When its level has shifted, the chart is centred on the new level, and the points since are

@@ -37,6 +37,9 @@ impl History {
         let (settings, stream) = (&self.settings, &mut self.streams[at]);
         let latency = row.latency_ms.map(|ms| stream.latency.place(ms, Quantity::Magnitude, &settings.spc));
         let size = row.result_length.map(|length| stream.output.place(length, Quantity::Magnitude, &settings.spc));
+        for (chart, point) in [&latency, &size].into_iter().enumerate() {
+            observation.points[chart] = point.as_ref().map(|point| stream.draw(chart, point, &self.limits[1]));
+        }
         judge_latency(row, latency.as_ref(), stream, &settings.latency, observation);
         let blocked = tier0_blocks(row, observation, settings.needs_evidence);
         if !blocked {

@@ -117,7 +117,8 @@ pub fn inspect(input: &mut Reader, settings: &Settings, scanner: &Scanner, show_
                         Some(header) => state.reader.read_row(header, bytes),
                         None => state.reader.read(bytes),
                     };
-                    let place = Place { source: batch.source.clone(), line: unit.line, item: unit.item, byte: unit.byte };
+                    let place =
+                        Place { source: batch.source.clone(), line: unit.line, item: unit.item, byte: unit.byte };
                     state.unit(parsed, if batch.header.is_none() { bytes } else { b"" }, at, &place);
                 }
             }

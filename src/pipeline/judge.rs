@@ -5,16 +5,18 @@ use std::{borrow::Cow, mem, ops::Range};
 use crate::{
     config::{QuestionPolicies, Settings},
     engines::{Assessment, Detail, Finding, Question, Signal, Tier, runtime::health},
-    history::{Chart, Observation, Shift},
+    history::{Chart, Observation, Shift, spc::ControlPoint},
     input::Place,
     record::{Kind, Record, json::Json},
     redact::Names,
     report::{
         Measures, RejectedUnit, VerdictRecord,
         aggregate::STREAMS_MAX,
+        prices::{PriceTable, Tokens},
         summary::Event,
         verdict_record::{Identity, Judged, Problem, QUOTE_RULE, rfc3339},
     },
+    stats::hash,
     text::excerpt::{excerpt, quote, shown, unredacted, unredacted_quote},
     verdict::{Calibration, Decision, Verdict, judge::judge, verifiers::Verifiers},
 };
@@ -42,6 +44,8 @@ pub struct Opinion<'a> {
     tier_reached: Tier,
     streams_before: Option<usize>,
     is_backwards: bool,
+    points: [Option<ControlPoint>; 2],
+    prices: &'a PriceTable,
     pub(super) names: Names<'a>,
 }
 
@@ -53,6 +57,7 @@ impl<'a> Opinion<'a> {
         mut observation: Observation,
         settings: &Settings,
         calibration: &Calibration,
+        prices: &'a PriceTable,
         names: Names<'a>,
     ) -> Opinion<'a> {
         let mut policies = settings.policies(&call.stream);
@@ -68,7 +73,7 @@ impl<'a> Opinion<'a> {
         for (_, said) in &mut assessments {
             signals.append(&mut said.signals);
         }
-        let Observation { tier_reached, streams_before, is_backwards, .. } = observation;
+        let Observation { tier_reached, streams_before, is_backwards, points, .. } = observation;
         let tier0 = mem::take(&mut call.row.tier0);
         let others = observation.into_signals(tier0, &|index| field_name(&call.record, index));
         signals.extend(others.into_iter().filter(|signal| settings.runs(signal.id)));
@@ -90,6 +95,8 @@ impl<'a> Opinion<'a> {
             tier_reached,
             streams_before,
             is_backwards,
+            points,
+            prices,
             names,
         }
     }
@@ -172,7 +179,39 @@ impl<'a> Opinion<'a> {
             prompt_tokens: record.prompt_tokens,
             response_tokens: counted_tokens(record),
             timestamp_ms: record.timestamp_ms,
+            cost: self.cost(),
+            points: self.points,
+            is_fabricated: record.label.as_deref().and_then(truth),
         }
+    }
+
+    /// What the tokens of the call cost.
+    fn cost(&self) -> Option<(&'a str, u128)> {
+        let record = &self.call.record;
+        let (prompt, response) = (record.prompt_tokens, counted_tokens(record));
+        if self.prices.is_empty() || prompt.is_none() && response.is_none() {
+            return None;
+        }
+        let tokens = Tokens { prompt: prompt.unwrap_or_default(), cached: 0, response: response.unwrap_or_default() };
+        self.prices.cost(record.model.as_deref()?, tokens)
+    }
+
+    /// A hash of who the record is, the same in every run over any log that holds it: of its own id, else of what was
+    /// said and when.
+    pub fn identity_hash(&self) -> u64 {
+        let record = &self.call.record;
+        if let Some(id) = &record.id {
+            return hash::name(id);
+        }
+        let texts = record.prompt.texts().map(|(_, text)| text).chain(record.response.as_deref());
+        let of_texts = texts.fold(hash::name(&self.call.stream), |sum, text| hash::combine(sum, hash::name(text)));
+        let numbers = [
+            record.timestamp_ms.unwrap_or_default() as u64,
+            self.call.row.session.unwrap_or_default(),
+            self.call.row.args.unwrap_or_default(),
+            record.execution_time_ms.unwrap_or_default().to_bits(),
+        ];
+        numbers.into_iter().fold(of_texts, hash::combine)
     }
 
     /// A level of the call's stream that has moved, as it was noticed with this record.
@@ -197,6 +236,15 @@ impl<'a> Opinion<'a> {
             record: self.names.shown(&identity.own_id()).into_owned(),
             timestamp: identity.timestamp_ms.and_then(rfc3339),
         }
+    }
+}
+
+/// What a label says: yes or no, in the words that labels are written in; `None` for any other word.
+fn truth(label: &str) -> Option<bool> {
+    match label.trim().to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "hallucinated" | "fabricated" => Some(true),
+        "0" | "false" | "no" | "genuine" | "faithful" => Some(false),
+        _ => None,
     }
 }
 

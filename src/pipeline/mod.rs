@@ -48,7 +48,10 @@ use crate::{
     input::{Batch, Reader},
     record::{Note, reader::RecordReader},
     redact::Names,
-    report::{Badness, Partial, Report, VerdictRecord, format::Renderer, summary, verdict_record::Identity},
+    report::{
+        Badness, Floors, OnDemand, Partial, Report, VerdictRecord, comparison::Baseline, format::Renderer,
+        prices::PriceTable, summary, verdict_record::Identity,
+    },
     rules::{Library, Rule, RuleError, Scanner, Suppressions, examples},
     verdict::Calibration,
 };
@@ -88,6 +91,8 @@ pub struct Auditor {
     scanner: Arc<Scanner>,
     suppressions: Suppressions,
     calibration: Calibration,
+    prices: PriceTable,
+    baseline: Option<Baseline>,
     show_sensitive: bool,
 }
 
@@ -118,6 +123,8 @@ impl Auditor {
             scanner,
             suppressions: Suppressions::default(),
             calibration: calibration(&settings)?,
+            prices: PriceTable::new(&settings.prices).map_err(|why| anyhow!(why))?,
+            baseline: None,
             show_sensitive: false,
             settings,
         })
@@ -141,6 +148,13 @@ impl Auditor {
     #[must_use]
     pub fn with_suppressions(mut self, suppressions: Suppressions) -> Auditor {
         self.suppressions = suppressions;
+        self
+    }
+
+    /// Compares the report with an earlier one.
+    #[must_use]
+    pub fn with_baseline(mut self, baseline: Baseline) -> Auditor {
+        self.baseline = Some(baseline);
         self
     }
 
@@ -194,16 +208,19 @@ impl Auditor {
         }
         let mut whole = Partial::default();
         // Spares the parts what the whole would drop; when they see it move does not change what is kept.
-        let worst_floor = AtomicU64::new(Badness::default().to_bits());
+        let floors = [AtomicU64::new(0), AtomicU64::new(0)];
+        let seen = |which: usize| Badness::from_bits(floors[which].load(Ordering::Relaxed));
         let mut assembly = self.assembly();
         self.drive(
             input,
             filter,
             (&mut assembly, &mut history),
-            |batch| self.render(batch, &renderers, Badness::from_bits(worst_floor.load(Ordering::Relaxed))),
+            |batch| self.render(batch, &renderers, Floors { worst: seen(0), issues: seen(1) }),
             |(partial, chunks), at| {
                 whole.merge(partial);
-                worst_floor.store(whole.worst_floor().to_bits(), Ordering::Relaxed);
+                let Floors { worst, issues } = whole.floors();
+                floors[0].store(worst.to_bits(), Ordering::Relaxed);
+                floors[1].store(issues.to_bits(), Ordering::Relaxed);
                 for (sink, chunk) in sinks.iter_mut().zip(&chunks) {
                     sink.chunk(chunk)?;
                 }
@@ -217,7 +234,10 @@ impl Auditor {
         }
         let mut report = Report::new(whole, &totals(input), &self.settings.gate, &self.settings.engines.health);
         report.suppressions.name(&self.suppressions);
-        report.streams.iter_mut().filter_map(|stream| stream.name.as_mut()).for_each(|name| self.names().hide(name));
+        self.hide_stream_names(&mut report);
+        if let Some(baseline) = &self.baseline {
+            report.compare(baseline);
+        }
         for sink in sinks.iter_mut() {
             sink.finish(&report)?;
         }
@@ -259,6 +279,17 @@ impl Auditor {
         Assembly::new(&self.settings.assemble)
     }
 
+    /// Names of streams are names of the log.
+    fn hide_stream_names(&self, report: &mut Report) {
+        let details = &mut report.details;
+        let streams = report.streams.iter_mut().map(|stream| &mut stream.name);
+        let signals = details.signals.iter_mut().map(|signal| &mut signal.stream);
+        let charts = details.charts.iter_mut().map(|chart| &mut chart.stream);
+        let issues = report.issues.worst.iter_mut().map(|issue| &mut issue.stream);
+        let names = streams.chain(signals).chain(charts).chain(issues).flatten();
+        names.for_each(|name| self.names().hide(name));
+    }
+
     /// How names of the log are shown.
     fn names(&self) -> Names<'_> {
         Names::new(&self.scanner, self.show_sensitive)
@@ -268,15 +299,16 @@ impl Auditor {
     fn opinion<'a>(&'a self, (unit, observation): Observed<'a>) -> Option<Opinion<'a>> {
         match (unit.outcome, observation) {
             (Outcome::Call(call), Some(observation)) => {
-                Some(Opinion::new(unit.place, call, observation, &self.settings, &self.calibration, self.names()))
+                let (settings, calibration, prices) = (&self.settings, &self.calibration, &self.prices);
+                Some(Opinion::new(unit.place, call, observation, settings, calibration, prices, self.names()))
             }
             _ => None,
         }
     }
 
     /// Stage 4 for one batch: what it adds to the report, and to each sink.
-    fn render(&self, batch: Vec<Observed<'_>>, renderers: &[Renderer<'_>], floor: Badness) -> (Partial, Vec<Vec<u8>>) {
-        let mut partial = Partial::above(floor);
+    fn render(&self, batch: Vec<Observed<'_>>, renderers: &[Renderer<'_>], floors: Floors) -> (Partial, Vec<Vec<u8>>) {
+        let mut partial = Partial::above(floors);
         let mut chunks = vec![Vec::new(); renderers.len()];
         for mut observed in batch {
             if observed.0.is_further {
@@ -307,7 +339,12 @@ impl Auditor {
                     let record = &opinion.call.record;
                     let notes = record.notes.iter().map(Note::as_str);
                     partial.format(record.format.names(), notes, &opinion.identity());
-                    partial.record(&opinion.identity(), &opinion.judged(), &opinion.measures(), || opinion.record());
+                    let on_demand = OnDemand {
+                        full: &|| opinion.record(),
+                        shown: &|text| self.names().shown(text).into_owned(),
+                        identity_hash: &|| opinion.identity_hash(),
+                    };
+                    partial.record(&opinion.identity(), &opinion.judged(), &opinion.measures(), &on_demand);
                     for shift in shifts.iter().flatten() {
                         partial.event(opinion.event(shift));
                     }
@@ -542,7 +579,7 @@ mod tests {
         let auditor = Auditor::new(Settings::default()).unwrap();
         let (mut input, mut history) = (reader(), auditor.history());
         let (mut whole, mut parts) = (Partial::default(), 0);
-        let part = |batch: Vec<Observed<'_>>| auditor.render(batch, &[], Badness::default()).0;
+        let part = |batch: Vec<Observed<'_>>| auditor.render(batch, &[], Floors::default()).0;
         let merge = |part, _: &Progress| {
             if lost != Some(parts) {
                 whole.merge(part);

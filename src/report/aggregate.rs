@@ -6,13 +6,16 @@
 //! the order counts.
 //!
 //! **Limits**: parts and total alike are bounded by [`STREAMS_MAX`], [`EVENTS_MAX`], [`REJECTED_LISTED_MAX`],
-//! [`PROBLEMS_LISTED_MAX`] and [`WORST_MAX`]. Streams beyond the limit are counted together; which those are, only the
+//! [`PROBLEMS_LISTED_MAX`], [`WORST_MAX`] and [`ISSUES_MAX`]. Streams beyond the limit are counted together; which those are, only the
 //! ordered stage can know, and it comes with the record ([`Measures::is_beyond_limit`]).
 
 use std::{borrow::Cow, collections::BTreeMap};
 
 use super::{
+    control::{ControlPoint, ControlSeries},
     formats::{Formats, Names},
+    issues::{ISSUES_MAX, Issue, is_issue, of_record},
+    prices::Costs,
     summary::{Event, PlacedProblem},
     timeline::{Decisions, Timeline},
     verdict_record::{FINDINGS_PER_RECORD_MAX, Identity, Judged, Problem, Questions, RejectedUnit, VerdictRecord},
@@ -20,7 +23,7 @@ use super::{
 use crate::{
     engines::{Question, Severity, runtime::health},
     stats::histogram::Histogram,
-    verdict::{Decision, Verdict},
+    verdict::{Answer, Decision, Verdict},
 };
 
 /// No report tells more streams apart than this.
@@ -31,10 +34,13 @@ pub const EVENTS_MAX: usize = 100;
 pub const REJECTED_LISTED_MAX: usize = 20;
 /// No report lists more unusable fields than this.
 pub const PROBLEMS_LISTED_MAX: usize = 20;
-/// No report shows more of the worst records than this.
-pub const WORST_MAX: usize = 10;
+/// No report keeps more of the worst records than this.
+pub const WORST_MAX: usize = 300;
+/// Bins of equal width in which posteriors are compared with labels.
+pub const CALIBRATION_BINS: usize = 10;
 
 const US_PER_MS: f64 = 1000.0;
+const MS_PER_S: f64 = 1000.0;
 const MICRO: f64 = 1e6;
 
 /// The numbers of one record that its verdict does not hold.
@@ -58,12 +64,29 @@ pub struct Measures<'a> {
     pub response_tokens: Option<u64>,
     /// When the call began, in milliseconds since the epoch.
     pub timestamp_ms: Option<i64>,
+    /// What its tokens cost: currency, and 10⁻¹² of it.
+    pub cost: Option<(&'a str, u128)>,
+    /// Where latency, and tokens per second or the size of a tool's answer, stand on the charts of the stream.
+    pub points: [Option<ControlPoint>; 2],
+    /// Whether a person says that the content is made up.
+    pub is_fabricated: Option<bool>,
+}
+
+/// What of a record is made only when it is asked for.
+pub struct OnDemand<'f> {
+    /// The object that reports show.
+    pub full: &'f dyn Fn() -> VerdictRecord,
+    /// A text as reports show it: without the names that must not be shown.
+    pub shown: &'f dyn Fn(&str) -> String,
+    /// The hash by which the record is known again in another run.
+    pub identity_hash: &'f dyn Fn() -> u64,
 }
 
 /// Suppressions that one audit drafts.
 pub const DRAFTS_MAX: usize = 10_000;
 
 /// What some records add to the report.
+#[expect(clippy::vec_box, reason = "the lists are kept in order, and large values are costly to move along")]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Partial {
     pub(super) ledger: Ledger,
@@ -73,11 +96,13 @@ pub struct Partial {
     pub(super) questions: Questions<QuestionCounts>,
     pub(super) streams: Streams,
     pub(super) timeline: Timeline,
-    pub(super) signals: BTreeMap<(&'static str, Question), SignalCounts>,
     pub(super) rules: BTreeMap<Cow<'static, str>, RuleCounts>,
-    pub(super) worst: Vec<VerdictRecord>,
-    /// What is not worse than this is not among the worst of the whole.
-    floor: Badness,
+    pub(super) worst: Vec<Box<VerdictRecord>>,
+    pub(super) issues: Vec<Box<Issue>>,
+    pub(super) issues_total: u64,
+    pub(super) calibration: [CalibrationCounts; CALIBRATION_BINS],
+    /// What is not worse than this is not kept in the whole.
+    floors: Floors,
     pub(super) rejected: Vec<RejectedUnit>,
     pub(super) problems: Vec<PlacedProblem>,
     pub(super) problems_total: u64,
@@ -95,12 +120,12 @@ pub struct Partial {
 pub struct Badness(u64);
 
 impl Badness {
-    fn new(decision: Decision, posterior: f64) -> Badness {
+    pub(super) fn new(decision: Decision, posterior: f64) -> Badness {
         // The bits of numbers from 0 to 1 are in the order of the numbers, and leave the first two free.
         Badness((decision as u64) << 62 | posterior.max(0.0).to_bits())
     }
 
-    fn of(record: &VerdictRecord) -> Badness {
+    pub(super) fn of(record: &VerdictRecord) -> Badness {
         Badness::new(record.verdict, record.deciding_posterior())
     }
 
@@ -113,6 +138,23 @@ impl Badness {
     pub fn from_bits(bits: u64) -> Badness {
         Badness(bits)
     }
+}
+
+/// What a record must be worse than, for the whole to keep it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Floors {
+    /// Among the worst records.
+    pub worst: Badness,
+    /// Among the issues.
+    pub issues: Badness,
+}
+
+/// Labelled records whose posterior of `fabricated` falls into one bin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct CalibrationCounts {
+    pub labelled: u64,
+    pub positive: u64,
+    pub posterior_micro: u64,
 }
 
 /// What became of the units.
@@ -143,6 +185,22 @@ pub(super) struct QuestionCounts {
 pub(super) struct SignalCounts {
     pub applicable: u64,
     pub fired: u64,
+    /// Records on which it fired and whose question was flagged or blocked.
+    pub issues: u64,
+    /// Of those, blocked records.
+    pub blocked: u64,
+    /// Of those, records at high risk.
+    pub high_risk: u64,
+}
+
+impl SignalCounts {
+    fn merge(&mut self, next: &SignalCounts) {
+        self.applicable += next.applicable;
+        self.fired += next.fired;
+        self.issues += next.issues;
+        self.blocked += next.blocked;
+        self.high_risk += next.high_risk;
+    }
 }
 
 /// How often a rule was found.
@@ -161,25 +219,28 @@ pub(super) struct LimitCounts {
 }
 
 impl Partial {
-    /// A part of something whose worst records are known to be worse than `floor`.
-    pub fn above(floor: Badness) -> Partial {
-        Partial { floor, ..Partial::default() }
+    /// A part of something that keeps only what is worse than `floors`.
+    pub fn above(floors: Floors) -> Partial {
+        Partial { floors, ..Partial::default() }
     }
 
-    /// What a later record must be worse than to be among the worst.
-    pub fn worst_floor(&self) -> Badness {
-        let last = self.worst.get(WORST_MAX - 1).map(Badness::of);
-        last.unwrap_or_default().max(self.floor)
+    /// What a later record must be worse than to be kept.
+    pub fn floors(&self) -> Floors {
+        let worst = self.worst.get(WORST_MAX - 1).map(|record| Badness::of(record));
+        let issues = self.issues.get(ISSUES_MAX - 1).map(|issue| issue.badness());
+        Floors {
+            worst: worst.unwrap_or_default().max(self.floors.worst),
+            issues: issues.unwrap_or_default().max(self.floors.issues),
+        }
     }
 
-    /// Counts an audited record. `full` makes the object that reports show; it is asked for only when the record is
-    /// among the worst.
+    /// Counts an audited record; what is costly to make is asked for only when the record is among the worst.
     pub fn record(
         &mut self,
         identity: &Identity<'_>,
         judged: &Judged<'_>,
         measures: &Measures<'_>,
-        full: impl FnOnce() -> VerdictRecord,
+        on_demand: &OnDemand<'_>,
     ) {
         let verdict = judged.verdict;
         self.ledger.audited += 1;
@@ -189,20 +250,23 @@ impl Partial {
         self.timeline.add(measures.timestamp_ms, verdict.decision);
         self.streams.record(identity.kind, judged, measures);
         for answer in &verdict.answers {
-            let counts = self.questions.get_mut(answer.question);
-            counts.assessed += u64::from(answer.not_assessed.is_none());
-            counts.not_assessed += u64::from(answer.not_assessed.is_some());
-            counts.flagged += u64::from(answer.decision == Decision::Flag);
-            counts.blocked += u64::from(answer.decision == Decision::Block);
+            self.questions.get_mut(answer.question).record(answer);
         }
-        for signal in judged.signals {
-            let counts = self.signals.entry((signal.id, signal.question)).or_default();
-            counts.applicable += 1;
-            counts.fired += u64::from(signal.fired);
-        }
+        self.calibrate(verdict, measures);
         self.list_problems(identity, &judged.problems);
         self.count_findings(judged);
-        self.keep_if_bad(verdict, full);
+        self.keep_if_bad(identity, judged, measures, on_demand);
+    }
+
+    fn calibrate(&mut self, verdict: &Verdict, measures: &Measures<'_>) {
+        let answer = &verdict.answers[Question::Fabricated as usize];
+        let (Some(is_fabricated), None) = (measures.is_fabricated, answer.not_assessed) else { return };
+        let posterior = answer.posterior.clamp(0.0, 1.0);
+        let bin = ((posterior * CALIBRATION_BINS as f64) as usize).min(CALIBRATION_BINS - 1);
+        let counts = &mut self.calibration[bin];
+        counts.labelled += 1;
+        counts.positive += u64::from(is_fabricated);
+        counts.posterior_micro += (posterior * MICRO).round() as u64;
     }
 
     fn list_problems(&mut self, identity: &Identity<'_>, problems: &[Problem]) {
@@ -306,16 +370,20 @@ impl Partial {
         }
         self.streams.merge(next.streams);
         self.timeline.merge(next.timeline);
-        for (key, counts) in next.signals {
-            let sum = self.signals.entry(key).or_default();
-            sum.applicable += counts.applicable;
-            sum.fired += counts.fired;
-        }
         for (rule, counts) in next.rules {
             self.count_rule(rule, counts);
         }
         for record in next.worst {
             self.insert_worst(record);
+        }
+        for issue in next.issues {
+            self.insert_issue(issue);
+        }
+        self.issues_total += next.issues_total;
+        for (sum, counts) in self.calibration.iter_mut().zip(next.calibration) {
+            sum.labelled += counts.labelled;
+            sum.positive += counts.positive;
+            sum.posterior_micro += counts.posterior_micro;
         }
         self.rejected.extend(next.rejected);
         self.rejected.truncate(REJECTED_LISTED_MAX);
@@ -368,19 +436,45 @@ impl Partial {
         }
     }
 
-    fn keep_if_bad(&mut self, verdict: &Verdict, full: impl FnOnce() -> VerdictRecord) {
-        let badness = Badness::new(verdict.decision, verdict.deciding_posterior());
-        if verdict.decision >= Decision::Flag && badness > self.worst_floor() {
-            self.insert_worst(full());
+    fn keep_if_bad(
+        &mut self,
+        identity: &Identity<'_>,
+        judged: &Judged<'_>,
+        measures: &Measures<'_>,
+        on_demand: &OnDemand<'_>,
+    ) {
+        let verdict = judged.verdict;
+        if verdict.decision < Decision::Flag {
+            return;
+        }
+        self.issues_total += judged.signals.iter().filter(|signal| is_issue(verdict, signal)).count() as u64;
+        let (badness, floors) = (Badness::new(verdict.decision, verdict.deciding_posterior()), self.floors());
+        if badness > floors.issues {
+            let issues = of_record(identity, judged, measures.stream, on_demand);
+            issues.into_iter().for_each(|issue| self.insert_issue(Box::new(issue)));
+        }
+        if badness > floors.worst {
+            self.insert_worst(Box::new((on_demand.full)()));
         }
     }
 
     /// Of two that are equally bad, the one that came first stays in front.
-    fn insert_worst(&mut self, record: VerdictRecord) {
+    fn insert_worst(&mut self, record: Box<VerdictRecord>) {
         let badness = Badness::of(&record);
         let at = self.worst.partition_point(|kept| Badness::of(kept) >= badness);
-        self.worst.insert(at, record);
-        self.worst.truncate(WORST_MAX);
+        if at < WORST_MAX {
+            self.worst.insert(at, record);
+            self.worst.truncate(WORST_MAX);
+        }
+    }
+
+    /// As [`Partial::insert_worst`].
+    fn insert_issue(&mut self, issue: Box<Issue>) {
+        let at = self.issues.partition_point(|kept| kept.badness() >= issue.badness());
+        if at < ISSUES_MAX {
+            self.issues.insert(at, issue);
+            self.issues.truncate(ISSUES_MAX);
+        }
     }
 }
 
@@ -403,6 +497,13 @@ impl Ledger {
 }
 
 impl QuestionCounts {
+    fn record(&mut self, answer: &Answer) {
+        self.assessed += u64::from(answer.not_assessed.is_none());
+        self.not_assessed += u64::from(answer.not_assessed.is_some());
+        self.flagged += u64::from(answer.decision == Decision::Flag);
+        self.blocked += u64::from(answer.decision == Decision::Block);
+    }
+
     fn merge(&mut self, next: &QuestionCounts) {
         self.assessed += next.assessed;
         self.not_assessed += next.not_assessed;
@@ -469,6 +570,12 @@ pub(super) struct StreamCounts {
     pub health_labels: [u64; health::LABELS.len()],
     pub decisions: Decisions,
     pub timestamps_backwards: u64,
+    pub questions: Questions<QuestionCounts>,
+    pub signals: BTreeMap<(&'static str, Question), SignalCounts>,
+    pub tokens_per_second: Histogram,
+    pub costs: Costs,
+    /// Charts of latency, and of tokens per second or the size of a tool's answer.
+    pub charts: [ControlSeries; 2],
 }
 
 impl StreamCounts {
@@ -488,7 +595,17 @@ impl StreamCounts {
             self.timed_tokens = self.timed_tokens.saturating_add(tokens);
             // A float that does not fit into an integer becomes the nearest one that does.
             self.timed_latency_us = self.timed_latency_us.saturating_add((latency_ms * US_PER_MS).round() as u64);
+            if latency_ms > 0.0 {
+                self.tokens_per_second.add(tokens as f64 / (latency_ms / MS_PER_S));
+            }
         }
+        if let Some((currency, pico)) = measures.cost {
+            self.costs.add(currency, pico);
+        }
+        for (chart, point) in self.charts.iter_mut().zip(&measures.points) {
+            point.iter().for_each(|point| chart.add(point));
+        }
+        self.record_answers(judged);
         if let Some((score, own_label)) = judged.health {
             self.health_micro = self.health_micro.saturating_add((score * MICRO).round() as u64);
             if let Some(i) = health::LABELS.iter().position(|label| *label == own_label) {
@@ -496,6 +613,22 @@ impl StreamCounts {
             }
         }
         self.timestamps_backwards += u64::from(measures.is_backwards);
+    }
+
+    fn record_answers(&mut self, judged: &Judged<'_>) {
+        for answer in &judged.verdict.answers {
+            self.questions.get_mut(answer.question).record(answer);
+        }
+        for signal in judged.signals {
+            let counts = self.signals.entry((signal.id, signal.question)).or_default();
+            counts.applicable += 1;
+            counts.fired += u64::from(signal.fired);
+            if is_issue(judged.verdict, signal) {
+                counts.issues += 1;
+                counts.blocked += u64::from(judged.verdict.decision == Decision::Block);
+                counts.high_risk += u64::from(judged.verdict.high_risk);
+            }
+        }
     }
 
     fn merge(&mut self, next: &StreamCounts) {
@@ -513,6 +646,17 @@ impl StreamCounts {
         }
         self.decisions.merge(&next.decisions);
         self.timestamps_backwards += next.timestamps_backwards;
+        for question in Question::ALL {
+            self.questions.get_mut(question).merge(next.questions.get(question));
+        }
+        for (key, counts) in &next.signals {
+            self.signals.entry(*key).or_default().merge(counts);
+        }
+        self.tokens_per_second.merge(&next.tokens_per_second);
+        self.costs.merge(&next.costs);
+        for (chart, next) in self.charts.iter_mut().zip(&next.charts) {
+            chart.merge(next);
+        }
     }
 }
 
@@ -572,6 +716,12 @@ mod tests {
                         prompt_tokens: *tokens,
                         response_tokens: *tokens,
                         timestamp_ms: *timestamp_ms,
+                        cost: tokens.map(|tokens| ("USD", u128::from(tokens) * 7)),
+                        points: [
+                            Some(ControlPoint { number: line, x: score.ln_1p(), ..ControlPoint::default() }),
+                            None,
+                        ],
+                        is_fabricated: Some(line.is_multiple_of(3)),
                     },
                 );
             }
@@ -598,21 +748,21 @@ mod tests {
     #[test]
     fn parts_that_know_the_floor_leave_out_only_what_would_be_dropped() {
         let score = |line: u64| 0.1 + (line * 37 % 101) as f64 / 120.0;
-        let part = |lines: std::ops::Range<u64>, floor: Badness| {
-            let mut part = Partial::above(floor);
+        let part = |lines: std::ops::Range<u64>, floors: Floors| {
+            let mut part = Partial::above(floors);
             lines.for_each(|line| samples::scored(line, score(line)).count(&mut part, &Measures::default()));
             part
         };
         let (mut plain, mut spared) = (Partial::default(), Partial::default());
         let mut kept = 0;
-        for start in (0..600).step_by(50) {
-            plain.merge(part(start..start + 50, Badness::default()));
-            let of_part = part(start..start + 50, Badness::from_bits(spared.worst_floor().to_bits()));
+        for start in (0..6000).step_by(50) {
+            plain.merge(part(start..start + 50, Floors::default()));
+            let of_part = part(start..start + 50, spared.floors());
             kept += of_part.worst.len();
             spared.merge(of_part);
         }
         assert_eq!(plain, spared);
-        assert!(kept < 450, "{kept} of 600 were made");
+        assert!(kept < 4500, "{kept} of 6000 were made");
     }
 
     #[test]

@@ -11,8 +11,15 @@ use std::{
 
 use super::{
     csv::Csv,
+    github::Github,
+    gitlab::Gitlab,
+    html::Html,
     json::Json,
     jsonl::Jsonl,
+    junit::Junit,
+    markdown::Markdown,
+    metrics::Metrics,
+    sarif::Sarif,
     summary::Report,
     table::Table,
     terminal::Styles,
@@ -97,11 +104,40 @@ pub enum FormatName {
     Jsonl,
     /// One row per record, for spreadsheets.
     Csv,
+    /// One page, for a browser.
+    Html,
+    /// For pull requests and step summaries.
+    Markdown,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// JUnit XML, for the test tabs of CI systems.
+    Junit,
+    /// Annotations of GitHub Actions.
+    Github,
+    /// Code quality of GitLab.
+    Gitlab,
+    /// The Prometheus text format.
+    Prometheus,
+    /// OpenMetrics 1.0.
+    OpenMetrics,
 }
 
 impl FormatName {
     /// All formats, in the order of the documentation.
-    pub const ALL: [FormatName; 4] = [FormatName::Table, FormatName::Json, FormatName::Jsonl, FormatName::Csv];
+    pub const ALL: [FormatName; 12] = [
+        FormatName::Table,
+        FormatName::Json,
+        FormatName::Jsonl,
+        FormatName::Csv,
+        FormatName::Html,
+        FormatName::Markdown,
+        FormatName::Sarif,
+        FormatName::Junit,
+        FormatName::Github,
+        FormatName::Gitlab,
+        FormatName::Prometheus,
+        FormatName::OpenMetrics,
+    ];
 
     /// The name on the command line.
     pub fn as_str(self) -> &'static str {
@@ -110,6 +146,14 @@ impl FormatName {
             FormatName::Json => "json",
             FormatName::Jsonl => "jsonl",
             FormatName::Csv => "csv",
+            FormatName::Html => "html",
+            FormatName::Markdown => "markdown",
+            FormatName::Sarif => "sarif",
+            FormatName::Junit => "junit",
+            FormatName::Github => "github",
+            FormatName::Gitlab => "gitlab",
+            FormatName::Prometheus => "prometheus",
+            FormatName::OpenMetrics => "openmetrics",
         }
     }
 
@@ -120,7 +164,45 @@ impl FormatName {
             FormatName::Json => Box::new(Json),
             FormatName::Jsonl => Box::new(Jsonl),
             FormatName::Csv => Box::new(Csv),
+            FormatName::Html => Box::new(Html),
+            FormatName::Markdown => Box::new(Markdown),
+            FormatName::Sarif => Box::new(Sarif),
+            FormatName::Junit => Box::new(Junit),
+            FormatName::Github => Box::new(Github),
+            FormatName::Gitlab => Box::new(Gitlab),
+            FormatName::Prometheus => Box::new(Metrics { is_open: false }),
+            FormatName::OpenMetrics => Box::new(Metrics { is_open: true }),
         }
+    }
+
+    /// The endings of files, and the formats that they choose. The first that fits counts.
+    pub const ENDINGS: [(&str, FormatName); 15] = [
+        ("codequality.json", FormatName::Gitlab),
+        ("code-quality-report.json", FormatName::Gitlab),
+        (".sarif.json", FormatName::Sarif),
+        (".sarif", FormatName::Sarif),
+        (".txt", FormatName::Table),
+        (".json", FormatName::Json),
+        (".jsonl", FormatName::Jsonl),
+        (".ndjson", FormatName::Jsonl),
+        (".csv", FormatName::Csv),
+        (".html", FormatName::Html),
+        (".htm", FormatName::Html),
+        (".md", FormatName::Markdown),
+        (".xml", FormatName::Junit),
+        (".prom", FormatName::Prometheus),
+        (".om", FormatName::OpenMetrics),
+    ];
+
+    /// The format that the name of a file chooses by its ending.
+    pub fn of_file_name(name: &str) -> Option<FormatName> {
+        let name = name.to_ascii_lowercase();
+        FormatName::ENDINGS.into_iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, format)| format)
+    }
+
+    /// The names, for messages.
+    pub fn names() -> String {
+        FormatName::ALL.map(FormatName::as_str).join(", ")
     }
 }
 
@@ -129,7 +211,7 @@ impl FromStr for FormatName {
 
     fn from_str(text: &str) -> Result<FormatName, String> {
         let found = FormatName::ALL.into_iter().find(|value| value.as_str() == text);
-        found.ok_or_else(|| format!("`{text}` is none of table, json, jsonl, csv"))
+        found.ok_or_else(|| format!("`{text}` is none of {}", FormatName::names()))
     }
 }
 
@@ -296,6 +378,6 @@ mod tests {
         for records in Records::ALL {
             assert_eq!(records.as_str().parse(), Ok(records));
         }
-        assert!("xml".parse::<FormatName>().is_err() && "some".parse::<Records>().is_err());
+        assert!("pdf".parse::<FormatName>().is_err() && "some".parse::<Records>().is_err());
     }
 }

@@ -8,7 +8,11 @@
 //! - [`summary`]: the report object
 //! - [`format`](mod@format): what a format is, and the writer that puts rendered pieces in order
 //! - [`inspection`]: how a log is understood
-//! - [`table`], [`json`], [`jsonl`], [`csv`]: the formats
+//! - [`issues`]: rule × flagged record, with fingerprints; [`catalogue`]: what is said of a rule
+//! - [`control`]: control charts of whole streams; [`prices`]: what tokens cost
+//! - [`comparison`]: this report against an earlier one
+//! - [`table`], [`json`], [`jsonl`], [`csv`], [`html`], [`markdown`]: the formats for people and programs
+//! - [`sarif`], [`junit`], [`github`], [`gitlab`], [`metrics`]: the formats of CI systems and metrics stores
 //! - [`waterfall`]: why one record was judged as it was
 //! - [`evaluation`]: how good an audit is on labelled records
 //! - [`terminal`]: log text made safe to show; styles
@@ -19,15 +23,27 @@
 //! and raw text only as an excerpt that was redacted when it was made.
 
 pub mod aggregate;
+pub mod catalogue;
+pub mod comparison;
+pub mod control;
 pub mod csv;
 pub mod evaluation;
 pub mod explanation;
 pub mod format;
 pub mod formats;
 pub mod inspection;
+pub mod github;
+pub mod gitlab;
+pub mod html;
+pub mod issues;
 pub mod json;
 pub mod jsonl;
+pub mod junit;
+pub mod markdown;
+pub mod metrics;
+pub mod prices;
 pub mod safe_json;
+pub mod sarif;
 pub mod schema;
 pub mod summary;
 pub mod table;
@@ -39,7 +55,7 @@ pub mod waterfall;
 #[cfg(test)]
 mod samples;
 
-pub use aggregate::{Badness, Measures, Partial};
+pub use aggregate::{Badness, Floors, Measures, OnDemand, Partial};
 pub use format::{Format, Records, Writer};
 pub use summary::Report;
 pub use verdict_record::{RejectedUnit, VerdictRecord};

@@ -1,7 +1,8 @@
 //! Verdicts for the tests of this layer.
 
 use super::{
-    aggregate::{Measures, Partial},
+    aggregate::{Measures, OnDemand, Partial},
+    issues::{Issue, of_record},
     summary::{Event, Report, Totals},
     verdict_record::{Identity, Judged, Problem, RejectedUnit, VerdictRecord},
 };
@@ -67,7 +68,17 @@ impl Sample {
 
     /// Counts it.
     pub fn count(&self, partial: &mut Partial, measures: &Measures<'_>) {
-        partial.record(&self.identity, &self.judged(), measures, || self.record());
+        let line = self.identity.line;
+        self.on_demand(line, |on_demand| partial.record(&self.identity, &self.judged(), measures, on_demand));
+    }
+
+    /// Its issues, when it is known again by `identity_hash`.
+    pub fn issues(&self, stream: Option<&str>, identity_hash: u64) -> Vec<Issue> {
+        self.on_demand(identity_hash, |on_demand| of_record(&self.identity, &self.judged(), stream, on_demand))
+    }
+
+    fn on_demand<T>(&self, identity_hash: u64, with: impl FnOnce(&OnDemand<'_>) -> T) -> T {
+        with(&OnDemand { full: &|| self.record(), shown: &str::to_owned, identity_hash: &|| identity_hash })
     }
 }
 
@@ -240,4 +251,14 @@ pub fn totals() -> Totals {
 /// The report on [`partial`].
 pub fn report() -> Report {
     Report::new(partial(), &totals(), &gate::Policy::default(), &health::Settings::default())
+}
+
+/// A report in which `text` stands wherever the log has a say.
+pub fn hostile_report(text: &'static str) -> Report {
+    let mut partial = Partial::default();
+    let measures = Measures { stream: Some(text), latency_ms: Some(1.0), ..Measures::default() };
+    hostile(text).count(&mut partial, &measures);
+    partial.rejected(&RejectedUnit::new(text, 2, None, 0, text));
+    partial.event(Event { stream: Some(text.to_owned()), chart: text.to_owned(), source: text.to_owned(), ..event(1) });
+    Report::new(partial, &totals(), &gate::Policy::default(), &health::Settings::default())
 }

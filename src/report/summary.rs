@@ -7,9 +7,14 @@ use serde::Serialize;
 
 use super::{
     aggregate::{
-        EVENTS_MAX, PROBLEMS_LISTED_MAX, Partial, QuestionCounts, REJECTED_LISTED_MAX, STREAMS_MAX, StreamCounts,
+        CALIBRATION_BINS, CalibrationCounts, EVENTS_MAX, PROBLEMS_LISTED_MAX, Partial, QuestionCounts,
+        REJECTED_LISTED_MAX, STREAMS_MAX, SignalCounts, StreamCounts,
     },
+    comparison::Comparison,
+    control::{ControlBucket, ControlSeries},
     formats::FormatSummary,
+    issues::{ISSUES_MAX, Issue, IssueSummary, RuleIssues},
+    prices::Cost,
     timeline::{Decisions, TimelineSummary},
     verdict_record::{Questions, RejectedUnit, VerdictRecord},
 };
@@ -23,6 +28,8 @@ use crate::{
 
 /// No report lists more signals, or more rules, than this.
 pub const TOP_MAX: usize = 20;
+/// No report object shows more of the worst records than this; the HTML report shows more.
+pub const WORST_SHOWN_MAX: usize = 10;
 
 /// The whole audit.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -55,6 +62,13 @@ pub struct Report {
     pub timeline: TimelineSummary,
     /// What stands out.
     pub top: Top,
+    /// Rules on flagged and blocked records, and how a later run knows them again.
+    pub issues: IssueSummary,
+    /// What the tokens cost, by the prices of the configuration.
+    pub cost: Vec<Cost>,
+    /// This report against an earlier one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
     /// The units that are no records.
     pub rejected: RejectedSummary,
     /// The fields that were present but could not be used.
@@ -63,7 +77,83 @@ pub struct Report {
     pub suppressions: SuppressionSummary,
     /// The limits that were reached.
     pub limits_reached: Vec<LimitReached>,
+    /// What only some formats show.
+    #[serde(skip)]
+    pub details: Details,
 }
+
+/// What only some formats show.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Details {
+    /// The worst records, worst first; [`Top::records`] are the first of them.
+    pub worst: Vec<Box<VerdictRecord>>,
+    /// How often each signal was looked for and found in each stream.
+    pub signals: Vec<StreamSignal>,
+    /// Latency over all streams, as upper ends of bins and counts.
+    pub latency_ms: Vec<(f64, u64)>,
+    /// Tokens per second over all streams, as upper ends of bins and counts.
+    pub tokens_per_second: Vec<(f64, u64)>,
+    /// The control charts of the busiest streams.
+    pub charts: Vec<StreamChart>,
+    /// Posterior of `fabricated` against the labels in the log; empty without labels.
+    pub calibration: Vec<CalibrationBin>,
+}
+
+/// How often one signal was looked for and found in one stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamSignal {
+    /// The signal.
+    pub id: &'static str,
+    /// The question that it bears on.
+    pub question: Question,
+    /// `llm` or `tool`; `None` for several streams together.
+    pub kind: Option<&'static str>,
+    /// The stream.
+    pub stream: Option<String>,
+    /// Records on which it was looked for.
+    pub applicable: u64,
+    /// Records on which it fired.
+    pub fired: u64,
+    /// Records on which it fired and whose question was flagged or blocked.
+    pub issues: u64,
+    /// Of those, blocked records.
+    pub blocked: u64,
+    /// Of those, records at high risk.
+    pub high_risk: u64,
+}
+
+/// One control chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamChart {
+    /// The stream.
+    pub stream: Option<String>,
+    /// `llm` or `tool`.
+    pub kind: &'static str,
+    /// What it is a chart of.
+    pub what: &'static str,
+    /// The unit.
+    pub unit: &'static str,
+    /// The number of the first point of each bucket, and the bucket.
+    pub buckets: Vec<(u64, ControlBucket)>,
+}
+
+/// Labelled records whose posteriors are alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CalibrationBin {
+    /// Lower end of the posteriors.
+    pub from: f64,
+    /// Upper end.
+    pub to: f64,
+    /// Labelled records.
+    pub labelled: u64,
+    /// Those labelled yes.
+    pub positive: u64,
+    /// Their mean posterior.
+    pub mean: f64,
+}
+
+/// No report draws the control charts of more streams than this.
+pub const CHARTED_STREAMS_MAX: usize = 12;
 
 /// What a person has accepted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -232,8 +322,23 @@ pub struct StreamSummary {
     pub health: Option<StreamHealth>,
     /// What was decided.
     pub verdicts: Decisions,
+    /// What was decided per question.
+    pub questions: Questions<QuestionCounted>,
+    /// What its tokens cost, by the prices of the configuration.
+    pub cost: Vec<Cost>,
     /// Records whose time is before that of the record before them in their stream.
     pub timestamps_backwards: u64,
+}
+
+/// Decisions on one question in one stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct QuestionCounted {
+    /// Records on which it had something to go on.
+    pub assessed: u64,
+    /// Records that it flagged.
+    pub flagged: u64,
+    /// Records that it blocked.
+    pub blocked: u64,
 }
 
 /// What stands out.
@@ -390,6 +495,9 @@ impl Report {
     /// The report on everything that was counted.
     pub fn new(whole: Partial, totals: &Totals, policy: &gate::Policy, health: &health::Settings) -> Report {
         let limits_reached = limits(&whole);
+        let all = whole.streams.all();
+        let details = details(&whole, &all);
+        let top_records = whole.worst.iter().take(WORST_SHOWN_MAX).map(|record| (**record).clone()).collect();
         Report {
             schema: ReportSchema::V1,
             tool: Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
@@ -398,13 +506,17 @@ impl Report {
             formats: whole.formats.summary(),
             verdicts: Verdicts { decisions: whole.decisions, high_risk: whole.high_risk },
             questions: Questions::from_fn(|question| question_summary(whole.questions.get(question))),
-            health: stream_health(&whole.streams.all(), health),
+            health: stream_health(&all, health),
             streams: streams(&whole, health),
             other_streams: (whole.streams.others.requests > 0)
                 .then(|| stream_summary(None, None, &whole.streams.others, health)),
             events_total: whole.events_total,
             timeline: whole.timeline.clone().finish(),
-            top: Top { signals: top_signals(&whole), findings: top_findings(&whole), records: whole.worst },
+            top: Top { signals: top_signals(&all), findings: top_findings(&whole), records: top_records },
+            cost: all.costs.finish(),
+            comparison: None,
+            details: Details { worst: whole.worst, ..details },
+            issues: issues(whole.issues, whole.issues_total, &all),
             rejected: RejectedSummary {
                 total: whole.ledger.rejected,
                 listed_max: REJECTED_LISTED_MAX as u64,
@@ -510,6 +622,11 @@ fn stream_summary(
         response_tokens: counts.response_tokens,
         health: stream_health(counts, health),
         verdicts: counts.decisions,
+        questions: Questions::from_fn(|question| {
+            let QuestionCounts { assessed, flagged, blocked, .. } = *counts.questions.get(question);
+            QuestionCounted { assessed, flagged, blocked }
+        }),
+        cost: counts.costs.finish(),
         timestamps_backwards: counts.timestamps_backwards,
     }
 }
@@ -529,8 +646,80 @@ fn stream_health(counts: &StreamCounts, settings: &health::Settings) -> Option<S
     Some(StreamHealth { score, label, counts: HealthCounts { stable, minor_variation, degraded, unstable } })
 }
 
-fn top_signals(whole: &Partial) -> Vec<SignalSummary> {
-    let fired = whole.signals.iter().filter(|(_, counts)| counts.fired > 0);
+fn details(whole: &Partial, all: &StreamCounts) -> Details {
+    let others = (None, None, &whole.streams.others);
+    let streams = || whole.streams.iter().map(|((kind, name), counts)| (Some(*kind), name.clone(), counts));
+    let signals = |(kind, stream, counts): (Option<&'static str>, Option<String>, &StreamCounts)| {
+        let signal = |((id, question), counts): (&(&'static str, Question), &SignalCounts)| StreamSignal {
+            id,
+            question: *question,
+            kind,
+            stream: stream.clone(),
+            applicable: counts.applicable,
+            fired: counts.fired,
+            issues: counts.issues,
+            blocked: counts.blocked,
+            high_risk: counts.high_risk,
+        };
+        counts.signals.iter().map(signal).collect::<Vec<_>>()
+    };
+    let mut busiest: Vec<_> = streams().collect();
+    busiest.sort_by_key(|(_, _, counts)| Reverse(counts.requests));
+    Details {
+        worst: Vec::new(),
+        signals: streams().chain([others]).flat_map(signals).collect(),
+        latency_ms: all.latency_ms.bins().collect(),
+        tokens_per_second: all.tokens_per_second.bins().collect(),
+        charts: busiest.into_iter().take(CHARTED_STREAMS_MAX).flat_map(charts).collect(),
+        calibration: calibration(&whole.calibration),
+    }
+}
+
+fn charts((kind, stream, counts): (Option<&'static str>, Option<String>, &StreamCounts)) -> Vec<StreamChart> {
+    let kind = kind.unwrap_or_default();
+    let output = if kind == "tool" { ("size of the result", "code points") } else { ("tokens per second", "1/s") };
+    let whats = [("latency", "ms"), output];
+    let chart = |(series, (what, unit)): (&ControlSeries, (&'static str, &'static str))| StreamChart {
+        stream: stream.clone(),
+        kind,
+        what,
+        unit,
+        buckets: series.clone().finish(),
+    };
+    counts.charts.iter().zip(whats).filter(|(series, _)| !series.is_empty()).map(chart).collect()
+}
+
+fn calibration(bins: &[CalibrationCounts; CALIBRATION_BINS]) -> Vec<CalibrationBin> {
+    let width = 1.0 / CALIBRATION_BINS as f64;
+    let bin = |(index, counts): (usize, &CalibrationCounts)| CalibrationBin {
+        from: index as f64 * width,
+        to: (index + 1) as f64 * width,
+        labelled: counts.labelled,
+        positive: counts.positive,
+        mean: counts.posterior_micro as f64 / 1e6 / counts.labelled as f64,
+    };
+    bins.iter().enumerate().filter(|(_, counts)| counts.labelled > 0).map(bin).collect()
+}
+
+#[expect(clippy::vec_box, reason = "as they were counted")]
+fn issues(worst: Vec<Box<Issue>>, total: u64, all: &StreamCounts) -> IssueSummary {
+    let mut by_rule: BTreeMap<String, RuleIssues> = BTreeMap::new();
+    for ((id, question), counts) in &all.signals {
+        let new = RuleIssues { question: *question, looked_for: 0, records: 0, fingerprints: Vec::new() };
+        let rule = by_rule.entry((*id).to_owned()).or_insert(new);
+        rule.looked_for += counts.applicable;
+        rule.records += counts.issues;
+    }
+    for issue in &worst {
+        if let Some(rule) = by_rule.get_mut(issue.rule) {
+            rule.fingerprints.push(issue.fingerprint());
+        }
+    }
+    IssueSummary { total, listed_max: ISSUES_MAX as u64, by_rule, worst }
+}
+
+fn top_signals(all: &StreamCounts) -> Vec<SignalSummary> {
+    let fired = all.signals.iter().filter(|(_, counts)| counts.fired > 0);
     let mut top: Vec<SignalSummary> = fired
         .map(|((id, question), counts)| SignalSummary {
             id,
@@ -568,6 +757,7 @@ fn limits(whole: &Partial) -> Vec<LimitReached> {
             whole.ledger.rejected.saturating_sub(REJECTED_LISTED_MAX as u64),
         ),
         ("streams", STREAMS_MAX as u64, whole.streams.others.requests),
+        ("issues_listed", ISSUES_MAX as u64, whole.issues_total.saturating_sub(ISSUES_MAX as u64)),
     ];
     let noted = whole.limits.iter().map(|(name, counts)| (*name, counts.limit, counts.times));
     let mut reached: Vec<LimitReached> = noted

@@ -11,6 +11,7 @@ use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, presets};
 
 use super::{
     format::{Format, Records},
+    prices::Cost,
     summary::{Event, QuestionSummary, Report, StreamSummary},
     terminal::{Styles, clip, guard_line},
     timeline::{Bucket, Decisions, WIDTHS_MS},
@@ -56,6 +57,7 @@ impl Format for Table {
     fn summary(&self, report: &Report, out: &mut Vec<u8>) {
         let mut page = Page { width: self.width.max(WIDTH_MIN), styles: self.styles, text: String::new() };
         opening(report, &mut page);
+        comparison(report, &mut page);
         verdicts(report, &mut page);
         questions(report, &mut page);
         streams(report, &mut page);
@@ -86,6 +88,10 @@ fn opening(report: &Report, page: &mut Page) {
     }
     if report.suppressions.hits > 0 {
         page.paragraph(&format!("{} suppressed", counted(report.suppressions.hits, "finding", "findings")));
+    }
+    for cost in &report.cost {
+        let of = counted(cost.records, "record", "records");
+        page.paragraph(&format!("tokens of {of} cost {}", cost.shown()));
     }
     page.gap();
     let exit = report.gate.exit.code();
@@ -120,6 +126,24 @@ fn ledger(report: &Report) -> String {
     let units = counted(input.units, "unit", "units");
     let sum = if parts.is_empty() { units } else { format!("{units}: {}", parts.join(", ")) };
     if input.ledger_adds_up { sum } else { format!("{sum}; {}", Mark::Bad.on("this does not add up")) }
+}
+
+/// What changed against the baseline, where there is one.
+fn comparison(report: &Report, page: &mut Page) {
+    let Some(comparison) = &report.comparison else { return };
+    for (title, rows) in comparison.sections() {
+        page.heading(&title);
+        let [first, before, after, difference, p, note] = ["", "before", "after", "difference", "P", ""];
+        let columns = [
+            Column::text(first),
+            Column::number(before).wide(),
+            Column::number(after),
+            Column::number(difference),
+            Column::number(p).wide(),
+            Column::text(note),
+        ];
+        page.grid(&columns, rows.into_iter().skip(1).take(ROWS_SHOWN_MAX));
+    }
 }
 
 fn verdicts(report: &Report, page: &mut Page) {
@@ -184,6 +208,7 @@ fn streams(report: &Report, page: &mut Page) {
         Column::number("flag").wide(),
         Column::number("block"),
         Column::text("health").wide(),
+        Column::number(if report.cost.is_empty() { "" } else { "cost" }).wide(),
     ];
     let row = |name: String, stream: &StreamSummary| {
         [
@@ -197,6 +222,7 @@ fn streams(report: &Report, page: &mut Page) {
             grouped(stream.verdicts.flag),
             grouped(stream.verdicts.block),
             stream.health.as_ref().map_or_else(dash, |health| label(health.label)),
+            stream.cost.iter().map(Cost::shown).collect::<Vec<_>>().join(" "),
         ]
     };
     let shown = report.streams.iter().take(STREAMS_SHOWN_MAX);
@@ -517,16 +543,16 @@ fn stream_name(name: Option<&str>) -> String {
     clip(name.unwrap_or("(no name)"), STREAM_CHARS_MAX).into_owned()
 }
 
-fn dash() -> String {
+pub(super) fn dash() -> String {
     "–".to_owned()
 }
 
-fn counted(n: u64, one: &str, many: &str) -> String {
+pub(super) fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(n), if n == 1 { one } else { many })
 }
 
 /// A count with commas between its thousands.
-fn grouped(n: u64) -> String {
+pub(super) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -539,13 +565,13 @@ fn grouped(n: u64) -> String {
 }
 
 /// A share as a percentage; one that is not zero is not shown as zero.
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent > 0.0 && percent < 0.01 { "<0.01%".to_owned() } else { format!("{percent:.2}%") }
 }
 
 /// A measured number with as many decimals as tell something.
-fn decimal(number: f64) -> String {
+pub(super) fn decimal(number: f64) -> String {
     match number.abs() {
         size if size >= 1e15 => format!("{number:.2e}"),
         size if size >= 100.0 => {
@@ -558,7 +584,7 @@ fn decimal(number: f64) -> String {
     }
 }
 
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     let mut size = bytes as f64;
     for unit in ["B", "kB", "MB", "GB"] {
         if size < 1000.0 {
@@ -569,19 +595,19 @@ fn size(bytes: u64) -> String {
     format!("{size:.1} TB")
 }
 
-fn width_name(width_ms: i64) -> Cow<'static, str> {
+pub(super) fn width_name(width_ms: i64) -> Cow<'static, str> {
     let names = ["minute", "10 minutes", "hour", "6 hours", "day", "7 days"];
     let known = WIDTHS_MS.iter().zip(names).find(|(width, _)| **width == width_ms);
     known.map_or_else(|| format!("{} days", width_ms / DAY_MS).into(), |(_, name)| name.into())
 }
 
 /// An RFC 3339 time to the minute.
-fn minute(time: &str) -> String {
+pub(super) fn minute(time: &str) -> String {
     time.get(.."2000-01-01T00:00".len()).unwrap_or(time).replace('T', " ")
 }
 
 /// The beginning of a bucket, as exactly as its width asks for.
-fn start(bucket: &Bucket, width_ms: i64) -> String {
+pub(super) fn start(bucket: &Bucket, width_ms: i64) -> String {
     let Some(start) = &bucket.start else { return dash() };
     let length = if width_ms >= DAY_MS { "2000-01-01".len() } else { "2000-01-01T00:00".len() };
     start.get(..length).unwrap_or(start).replace('T', " ")

@@ -93,7 +93,7 @@ pub struct VerdictRecord {
     pub tier_reached: Tier,
     /// The verdict in one or two sentences.
     pub explanation: String,
-    /// A label from outside, carried through and never used.
+    /// A label from outside, carried through; no verdict depends on it.
     pub label: Option<String>,
     /// Fields that were present but could not be used.
     pub problems: Vec<Problem>,

@@ -79,6 +79,17 @@ impl Histogram {
         })
     }
 
+    /// The bins that hold something, from below: upper end and count. The first and the last end at the exact minimum and
+    /// maximum where they have no bin of their own.
+    pub fn bins(&self) -> impl Iterator<Item = (f64, u64)> {
+        let (min, max) = self.extent.unwrap_or_default();
+        self.bins.iter().map(move |(bin, count)| match *bin {
+            BELOW => (min, *count),
+            ABOVE => (max, *count),
+            bin => (GAMMA.powi(bin), *count),
+        })
+    }
+
     fn widen(&mut self, (low, high): (f64, f64)) {
         self.extent = Some(self.extent.map_or((low, high), |(min, max)| (min.min(low), max.max(high))));
     }
@@ -128,6 +139,16 @@ mod tests {
         assert_eq!(histogram.quantile(0.01), Some(0.0));
         assert_eq!(histogram.quantile(1.0), Some(1e12));
         assert_eq!(histogram.count(), 4);
+    }
+
+    #[test]
+    fn bins_hold_every_value_once() {
+        let histogram = of(&[0.0, 5.0, 5.0, 70.0, 1e12]);
+        let bins: Vec<(f64, u64)> = histogram.bins().collect();
+        assert_eq!(bins.iter().map(|(_, count)| count).sum::<u64>(), 5);
+        assert!(bins.is_sorted_by(|a, b| a.0 < b.0), "{bins:?}");
+        assert!(bins[1].0 >= 5.0 && bins[1].0 <= 5.0 * GAMMA && bins[1].1 == 2, "{bins:?}");
+        assert_eq!((bins[0].0, bins[3].0), (0.0, 1e12));
     }
 
     #[test]

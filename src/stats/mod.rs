@@ -6,6 +6,7 @@
 //! - [`normal`]: tail and quantile of the standard normal distribution
 //! - [`histogram`]: fixed logarithmic bins of 1% relative error, mergeable; percentiles
 //! - [`wilson`]: the Wilson score interval of a rate
+//! - [`two_rates`]: whether two rates differ, exactly or by score, with an interval
 //! - [`hash`]: stable 64-bit hashes of names and JSON values
 //! - [`random`]: reproducible random numbers, for resampling
 //! - [`fit`]: labels → monotone likelihood ratios and the weights with which they add up
@@ -19,5 +20,6 @@ pub mod log_odds;
 pub mod metrics;
 pub mod normal;
 pub mod random;
+pub mod two_rates;
 pub mod welford;
 pub mod wilson;

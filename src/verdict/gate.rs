@@ -34,11 +34,21 @@ pub struct Policy {
     /// Highest share of units that were rejected or only partially read.
     #[serde(deserialize_with = "share")]
     pub max_rejected: f64,
+    /// How much more, as a share of the records, may be flagged or blocked than in the baseline, on any question.
+    #[serde(deserialize_with = "optional_share")]
+    pub max_regression: Option<f64>,
 }
 
 impl Default for Policy {
     fn default() -> Policy {
-        Policy { fail_on: FailOn::High, max_block_rate: None, max_flag_rate: None, min_records: 1, max_rejected: 0.0 }
+        Policy {
+            fail_on: FailOn::High,
+            max_block_rate: None,
+            max_flag_rate: None,
+            min_records: 1,
+            max_rejected: 0.0,
+            max_regression: None,
+        }
     }
 }
 
@@ -178,6 +188,17 @@ pub struct Outcome {
     pub exit: ExitStatus,
     /// Everything that keeps the audit from passing, gravest first.
     pub reasons: Vec<Reason>,
+    /// What was asked for.
+    pub policy: Policy,
+}
+
+impl Outcome {
+    /// Adds a reason that keeps the audit from passing.
+    pub fn add(&mut self, reason: Reason) {
+        self.exit = self.exit.merge(reason.exit);
+        self.passed = self.exit == ExitStatus::Ok;
+        self.reasons.push(reason);
+    }
 }
 
 /// One thing that keeps the audit from passing.
@@ -210,7 +231,7 @@ pub fn decide(policy: &Policy, counts: &Counts) -> Outcome {
     .flatten()
     .collect();
     let exit = reasons.iter().fold(ExitStatus::Ok, |exit, reason| exit.merge(reason.exit));
-    Outcome { passed: exit == ExitStatus::Ok, exit, reasons }
+    Outcome { passed: exit == ExitStatus::Ok, exit, reasons, policy: policy.clone() }
 }
 
 /// A share in [0, 1], written as `0.01` or `1%`.
