@@ -55,6 +55,11 @@ static OPTION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"^\s*(?:[-*]\s+)?(?:\(?[A-Ea-e][).]|(?i:students?|pupils?|child|kid|user|customer):)\s*$")
 });
 static PERCENTS: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\d[\d.]*\s?%(?:\s*\+\s*\d[\d.]*\s?%)+\s*$"));
+static SCALED_UNIT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)[²³]|\b(?:sq|square|cubic|mega|kilo|giga|tera|milli|micro|nano)|\b(?:ha|hectares?|l|ml|lit(?:er|re)s?)\b",
+    )
+});
 static WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z²³µ°]"));
 
 fn pattern(text: &str) -> Regex {
@@ -90,7 +95,7 @@ pub fn other_reading(said: &Said<'_>) -> Option<Reason> {
     if is_rate && has_unit || COMPOUND.is_match(left) || continues_compound(right, behind) {
         return Some(Reason::MixedUnits);
     }
-    if is_scaled(said, has_unit || WORD.is_match(left)) {
+    if is_scaled(said, behind) {
         return Some(Reason::MixedUnits);
     }
     if is_rounded(said, left, behind) {
@@ -129,9 +134,9 @@ fn continues_compound(right: &str, behind: &str) -> bool {
 }
 
 /// 512 MB * 4 = 2 GB by powers of 1,024; 1920 * 1080 = 2.07 megapixels by powers of ten.
-fn is_scaled(said: &Said<'_>, has_unit: bool) -> bool {
+fn is_scaled(said: &Said<'_>, behind: &str) -> bool {
     let ratio = said.exact / said.stated;
-    if !(ratio.is_finite() && ratio > 0.0 && has_unit) {
+    if !(ratio.is_finite() && ratio > 0.0) {
         return false;
     }
     /// By how much the stated number may be rounded.
@@ -143,7 +148,9 @@ fn is_scaled(said: &Said<'_>, has_unit: bool) -> bool {
             && (ratio / base.powf(power) - 1.0).abs() <= ROUNDED_SHARE
     };
     let is_data = DATA_UNIT.is_match(said.left) && DATA_UNIT.is_match(said.right);
-    is_data && is_power_of(1_024.0) || is_power_of(10.0)
+    let unit = behind.split_whitespace().next().unwrap_or_default();
+    let has_scaled_unit = [said.left, said.right, unit].iter().any(|text| SCALED_UNIT.is_match(text));
+    is_data && is_power_of(1_024.0) || has_scaled_unit && is_power_of(10.0)
 }
 
 /// 50 / 12 = 5 buses (rounding up); 33% + 33% + 33% = 100%.
@@ -229,6 +236,7 @@ mod tests {
             "512 MB × 4 = 3 GB",
             "33% + 33% + 33% = 105%",
             "17 / 5 = 5",
+            "It took 48 / 6 = 80 inches.",
             "14 * 38 = 542, and 14 * 38 = 543",
         ] {
             check(text, true);
