@@ -545,7 +545,8 @@ fn check_answer(view: &View<'_, '_>, schema: &Compiled, whole: bool, is_declared
                 let broken = view.response.json.as_ref().map_or(0..text.len(), |part| part.span.clone());
                 let detail = "a schema is declared, and the answer holds no JSON that parses".to_owned();
                 // Who declines, or says nothing, makes nothing up.
-                let says_nothing = text.trim().is_empty() || refusal::classify(text, view.response).0 == refusal::Refusal::Whole;
+                let says_nothing =
+                    text.trim().is_empty() || refusal::classify(text, view.response).0 == refusal::Refusal::Whole;
                 let is_declared = is_declared && !says_nothing;
                 checked.broken_as("schema/not_json", detail, is_declared, "/response".into(), broken);
             }
