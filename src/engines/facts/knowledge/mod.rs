@@ -248,9 +248,9 @@ struct Unit {
 }
 
 /// Words behind a number that make it a difference.
-const DIFFERENCES: [&str; 16] = [
+const DIFFERENCES: [&str; 14] = [
     "less", "more", "fewer", "cheaper", "dearer", "higher", "lower", "taller", "shorter", "longer", "larger",
-    "smaller", "above", "below", "off", "extra",
+    "smaller", "off", "extra",
 ];
 /// Words that say per what, and what it is.
 const RATES: [(&str, &str); 9] = [
@@ -899,6 +899,8 @@ mod tests {
             "The capital of Australia is Canberra.",
             "The capital city of AUSTRALIA is Canberra",
             "Everest is 8849 m tall.",
+            "Everest is 8,849 m high above sea level.",
+            "The height of Everest is 8,849 m above sea level.",
             "France has a population of about 68,123,000 or 68 million people.",
             "Acme was founded in 1987.",
             "NZ has its capital at Wellington.",
