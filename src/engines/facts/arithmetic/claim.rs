@@ -609,7 +609,7 @@ impl Block<'_> {
             // "If 2 + 3 = 10, then 7 + 2 = 63": a puzzle, to its end.
             let said_under_it = &self.tokens[place.start - distance..place.start];
             let is_puzzle = said_under_it.first().is_some_and(Token::begins_operand)
-                && said_under_it.iter().any(|token| matches!(token.kind, Kind::Relation(_)));
+                && said_under_it.iter().any(|token| matches!(token.kind, Kind::Relation(Relation::Equal)));
             if (is_same_clause || is_puzzle) && is(token, &HYPOTHETICAL) {
                 return Some(Reason::Hypothetical);
             }

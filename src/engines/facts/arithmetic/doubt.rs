@@ -90,7 +90,7 @@ pub fn other_reading(said: &Said<'_>) -> Option<Reason> {
     }
     // 1/2 cup = 4 oz, 1/125 = 8 ms: so much is worth so much.
     let is_rate = said.operators == 1 && said.exact < 1.0 && said.stated >= 1.0 && FRACTION.is_match(left);
-    let behind = head(said.behind);
+    let behind = head(said.behind).split('\n').next().unwrap_or_default();
     let has_unit = WORD.is_match(right) || behind.trim_start().starts_with(|c: char| c.is_alphabetic());
     if is_rate && has_unit || COMPOUND.is_match(left) || continues_compound(right, behind) {
         return Some(Reason::MixedUnits);
@@ -150,14 +150,15 @@ fn is_scaled(said: &Said<'_>, behind: &str) -> bool {
     let is_data = DATA_UNIT.is_match(said.left) && DATA_UNIT.is_match(said.right);
     let unit = behind.split_whitespace().next().unwrap_or_default();
     let has_scaled_unit = [said.left, said.right, unit].iter().any(|text| SCALED_UNIT.is_match(text));
-    is_data && is_power_of(1_024.0) || has_scaled_unit && is_power_of(10.0)
+    // Of whole numbers, ten times as much is a slip rather than a unit, unless both sides have one.
+    let may_be_scaled = said.stated.fract() != 0.0 || SCALED_UNIT.is_match(said.left);
+    is_data && is_power_of(1_024.0) || has_scaled_unit && may_be_scaled && is_power_of(10.0)
 }
 
 /// 50 / 12 = 5 buses (rounding up); 33% + 33% + 33% = 100%.
 fn is_rounded(said: &Said<'_>, left: &str, behind: &str) -> bool {
     let is_neighbour = said.stated == said.exact.floor() || said.stated == said.exact.ceil();
-    let line = |text: &str| text.split('\n').next().unwrap_or_default().to_owned();
-    if is_neighbour && (ROUNDING.is_match(&line(behind)) || ROUNDING.is_match(tail(said.before))) {
+    if is_neighbour && (ROUNDING.is_match(behind) || ROUNDING.is_match(tail(said.before))) {
         return true;
     }
     /// Half of a percent point, for each share and the sum.
@@ -237,6 +238,8 @@ mod tests {
             "33% + 33% + 33% = 105%",
             "17 / 5 = 5",
             "It took 48 / 6 = 80 inches.",
+            "That is 5 * 4 = 200 cubic inches.",
+            "She has 48/2 = 25 eggs\n12 of them are brown.",
             "14 * 38 = 542, and 14 * 38 = 543",
         ] {
             check(text, true);
