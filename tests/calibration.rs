@@ -116,6 +116,66 @@ fn a_session_can_be_gone_on_with_and_its_labels_are_read() {
 }
 
 #[test]
+fn a_file_of_labels_whose_last_line_is_open_is_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let [config, profile] = PROFILE;
+    let (labels, keys) = (path(&folder, "labels.jsonl"), path(&folder, "keys.txt"));
+    fs::write(&keys, "y n").unwrap();
+    let label = || succeed(&["label", LOG, config, profile, "-o", &labels, "--answers", &keys]);
+    label();
+    let text = fs::read_to_string(&labels).unwrap();
+    fs::write(&labels, text.trim_end()).unwrap();
+    label();
+    let lines = fs::read_to_string(&labels).unwrap();
+    assert_eq!(lines.lines().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()).count(), 4);
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_and_no_file_that_is_read_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = |name: &str, of: &str| {
+        let to = path(&folder, name);
+        fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(of), &to).unwrap();
+        to
+    };
+    let (log, settings) = (copy("log.json", LOG), copy("settings.txt", PROFILE[1]));
+    let (labels, out) = (path(&folder, "labels.csv"), path(&folder, "out.toml"));
+    fs::write(&labels, "").unwrap();
+    let eval = |more: &[&str]| run(&[&["eval", &log, "--config", &settings, "--resamples", "0"], more].concat());
+    let calibrate = |more: &[&str]| run(&[&["calibrate", &log, "--config", &settings], more].concat());
+    for (output, expected) in [
+        (eval(&["--out", &log]), "would overwrite an input"),
+        (eval(&["--out", &settings]), "would overwrite the settings"),
+        (eval(&["--labels", &labels, "--out", &labels]), "would overwrite the labels"),
+        (calibrate(&["-o", &log]), "would overwrite an input"),
+        (calibrate(&["-o", &settings]), "would overwrite the settings"),
+        (calibrate(&["--labels", &labels, "-o", &labels]), "would overwrite the labels"),
+        (run(&["eval", "/dev/null", "--isolated"]), "is read twice, which /dev/null cannot"),
+        (eval(&["--split", "100%"]), "leaves nothing on one side"),
+        (eval(&["--split", "0"]), "leaves nothing on one side"),
+        (eval(&["--split", "0.1%"]), "too few groups"),
+        (eval(&["--by", "nope"]), "--by nope: no record"),
+        (eval(&["--within", "meta.nope"]), "--within meta.nope: no record"),
+        (calibrate(&["-o", &out, "--group", "nope"]), "--group nope: no record"),
+        (calibrate(&["-o", &out, "--folds", "0"]), "at least 2"),
+        (calibrate(&["-o", &out, "--folds", "1"]), "at least 2"),
+    ] {
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(expected), "{expected}: {said}");
+    }
+    for (name, of) in [(&log, LOG), (&settings, PROFILE[1])] {
+        assert_eq!(fs::read(name).unwrap(), fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(of)).unwrap());
+    }
+    let said = String::from_utf8(calibrate(&["-o", &out]).stdout).unwrap();
+    assert!(said.contains("more of them will be; --best-f1, --false-alarm-rate or --cost"), "{said}");
+    let misspelt = fs::read_to_string(&out).unwrap().replace("signals.schema_mismatch", "signals.schema_mismach");
+    fs::write(&out, misspelt).unwrap();
+    let output = run(&["audit", &log, "--config", &settings, "--calibration", &out]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("schema_mismach: there is no such signal; did you mean `schema_mismatch`?"), "{said}");
+}
+
+#[test]
 fn a_session_shows_no_personal_data_and_no_escape_sequences() {
     let folder = tempfile::tempdir().unwrap();
     let (log, labels, keys) = (path(&folder, "log.jsonl"), path(&folder, "labels.jsonl"), path(&folder, "keys.txt"));

@@ -432,6 +432,9 @@ fn every_engine_file_is_on_the_page() {
     ] {
         for entry in fs::read_dir(root().join("src").join(family)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
+            if name.contains('.') && !name.ends_with(".rs") {
+                continue;
+            }
             let is_folder = !name.ends_with(".rs");
             let file = if is_folder { format!("{family}/{name}/mod.rs") } else { format!("{family}/{name}") };
             // The order in which a row is asked, words for reasons, and a hash table are no algorithms.

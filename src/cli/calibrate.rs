@@ -10,9 +10,12 @@ use anyhow::{Context as _, bail};
 use clap::{ValueEnum, ValueHint};
 
 use llmverify::{
+    config::QuestionPolicies,
     engines::Question,
+    pipeline::check_signals,
     verdict::{
         Calibration,
+        calibration::QuestionCalibration,
         fitting::{self, FOLDS, FusionKind, LABELS_PER_CLASS_MIN, Scores, Target},
         gate::{ExitStatus, parse_share},
     },
@@ -44,7 +47,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = LABELS_PER_CLASS_MIN, help_heading = "Fit")]
     min_labels: usize,
     /// Folds of the cross-validation.
-    #[arg(long, value_name = "N", default_value_t = FOLDS, help_heading = "Fit")]
+    #[arg(long, value_name = "N", default_value_t = FOLDS, value_parser = folds, help_heading = "Fit")]
     folds: usize,
     /// How signals are added up [default: what has the lower cross-validated log loss].
     #[arg(long, value_name = "HOW", help_heading = "Fit")]
@@ -66,6 +69,9 @@ pub struct Args {
     source: String,
 }
 
+/// A prior that moves by less changes hardly a verdict.
+const PRIOR_MOVES_FROM: f64 = 0.01;
+
 /// `--fusion`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum FusionName {
@@ -73,6 +79,15 @@ enum FusionName {
     Weights,
     /// One temperature for all
     Temperature,
+}
+
+/// Reads a number of folds, of which one is held out and the others are fitted on.
+fn folds(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(folds) if folds >= 2 => Ok(folds),
+        Ok(_) => Err("at least 2: one part is held out, and the fit needs another".to_owned()),
+        Err(_) => Err(format!("{text:?} is no number of folds")),
+    }
 }
 
 /// Reads `10:1`.
@@ -88,6 +103,8 @@ fn costs(text: &str) -> Result<Target, String> {
 
 /// Fits, writes the file, and shows what was gained.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    // The calibration in force may be the one that is fitted anew.
+    args.labelled.refuse_overwriting([&args.out], |_| Vec::new())?;
     let mut calibration = kept(&args.out)?;
     let study = args.labelled.study(&[], &[])?;
     let question: Question = args.labelled.question.into();
@@ -107,9 +124,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         Err(refusal) => bail!("not calibrated: {refusal}"),
     };
     *calibration.of_mut(question) = fitted.calibration.of(question).clone();
+    let usual = QuestionPolicies::default().of(question).prior;
     let text = format!("# Written by `llmverify calibrate`; audit with --calibration.\n{}", calibration.to_toml()?);
     fs::write(&args.out, text).with_context(|| format!("cannot write {}", args.out.display()))?;
     show(question, &fitted, study.unlabelled, &args.out)?;
+    say_what_moves(usual, study.flag_from, fitted.calibration.of(question))?;
     Ok(ExitStatus::Ok)
 }
 
@@ -120,7 +139,28 @@ fn kept(path: &Path) -> anyhow::Result<Calibration> {
     }
     let file = path.display().to_string();
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {file}"))?;
-    Ok(Calibration::parse(&file, &text)?)
+    let calibration = Calibration::parse(&file, &text)?;
+    check_signals(&file, &calibration)?;
+    Ok(calibration)
+}
+
+/// A new prior moves every posterior; a threshold that stays then flags more or fewer records than before.
+fn say_what_moves(usual: f64, flag_from: Option<f64>, fitted: &QuestionCalibration) -> anyhow::Result<()> {
+    let Some(text) = what_moves(usual, flag_from, fitted) else { return Ok(()) };
+    writeln!(anstream::stdout().lock(), "{text}")?;
+    Ok(())
+}
+
+fn what_moves(usual: f64, flag_from: Option<f64>, fitted: &QuestionCalibration) -> Option<String> {
+    let (prior, flag_from) = fitted.prior.zip(flag_from)?;
+    if fitted.flag_from.is_some() || (prior - usual).abs() < PRIOR_MOVES_FROM {
+        return None;
+    }
+    let what = if prior > usual { "more" } else { "fewer" };
+    Some(format!(
+        "the prior was {usual:.4}, and records are still flagged from {flag_from:.4}: {what} of them will be; \
+         --best-f1, --false-alarm-rate or --cost choose a threshold for this prior"
+    ))
 }
 
 fn show(question: Question, fitted: &fitting::Fitted, unlabelled: u64, path: &Path) -> anyhow::Result<()> {
@@ -171,4 +211,31 @@ fn show(question: Question, fitted: &fitting::Fitted, unlabelled: u64, path: &Pa
     }
     writeln!(out, "written to {}", path.display())?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prior_that_moves_without_the_threshold_is_told() {
+        for (prior, flag_from, expected) in [
+            (0.57, None, Some("more of them will be; --best-f1")),
+            (0.02, None, Some("fewer of them will be; --best-f1")),
+            (0.15, None, None),
+            (0.57, Some(0.4), None),
+        ] {
+            let fitted = QuestionCalibration { prior: Some(prior), flag_from, ..QuestionCalibration::default() };
+            let said = what_moves(0.15, Some(0.2), &fitted);
+            assert_eq!(said.is_some(), expected.is_some(), "{prior}: {said:?}");
+            assert!(said.unwrap_or_default().contains(expected.unwrap_or_default()), "{prior}");
+        }
+    }
+
+    #[test]
+    fn one_fold_is_none() {
+        for (text, expected) in [("0", None), ("1", None), ("-3", None), ("x", None), ("2", Some(2)), ("5", Some(5))] {
+            assert_eq!(folds(text).ok(), expected, "{text}");
+        }
+    }
 }

@@ -56,7 +56,7 @@ pub struct Args {
     #[arg(long, value_name = "P", value_parser = parse_share, help_heading = "Evaluation")]
     threshold: Option<f64>,
     /// Choose the threshold (highest F1) on this share of the groups, and report on the rest.
-    #[arg(long, value_name = "SHARE", value_parser = parse_share, conflicts_with = "threshold", help_heading = "Evaluation")]
+    #[arg(long, value_name = "SHARE", value_parser = part, conflicts_with = "threshold", help_heading = "Evaluation")]
     split: Option<f64>,
     /// Resamples for the intervals; 0 for none.
     #[arg(long, value_name = "N", default_value_t = RESAMPLES, help_heading = "Evaluation")]
@@ -99,12 +99,19 @@ impl FormatName {
     }
 }
 
+/// Reads a share that leaves something on both sides.
+fn part(text: &str) -> Result<f64, String> {
+    let share = parse_share(text)?;
+    if share > 0.0 && share < 1.0 { Ok(share) } else { Err(format!("{text} leaves nothing on one side; half is 50%")) }
+}
+
 /// Resamples above this only cost time.
 const RESAMPLES_MAX: usize = 100_000;
 
 /// Audits, compares with the labels, and shows the numbers.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let formats: Vec<FormatName> = args.out.iter().map(|path| FormatName::of(path)).collect::<anyhow::Result<_>>()?;
+    args.labelled.refuse_overwriting(&args.out, |settings| vec![settings.calibration.file.clone()])?;
     let study = args.labelled.study(&args.by, &args.within)?;
     if study.evaluated.is_empty() {
         bail!(
@@ -126,6 +133,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         unlabelled: study.unlabelled,
     };
     let evaluation = Evaluation::new(&study.evaluated, &options);
+    if args.split.is_some() && (evaluation.tuning_records == 0 || evaluation.all.records == 0) {
+        bail!("--split: there are too few groups for that share; one side would be empty");
+    }
     for (path, format) in args.out.iter().zip(formats) {
         let bytes = format.render(&evaluation, &Styles::plain());
         fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
@@ -136,4 +146,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     out.write_all(&args.format.render(&evaluation, &styles))?;
     out.flush()?;
     Ok(ExitStatus::Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_split_has_two_sides() {
+        for (text, is_good) in
+            [("50%", true), ("0.1", true), ("0", false), ("0%", false), ("100%", false), ("1", false)]
+        {
+            assert_eq!(part(text).is_ok(), is_good, "{text}");
+        }
+    }
 }

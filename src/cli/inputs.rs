@@ -207,11 +207,14 @@ impl Inputs {
 
     /// Which records to audit.
     pub fn filter(&self, settings: &Settings) -> anyhow::Result<Filter> {
-        // What is neither a file nor a folder (standard input, a named pipe) gives its bytes once.
+        Filter::new(&settings.input, self.unrepeatable().is_none(), || self.open(settings))
+    }
+
+    /// The first input that gives its bytes once: what is neither a file nor a folder (standard input, a named pipe).
+    pub fn unrepeatable(&self) -> Option<&str> {
         let is_repeatable =
-            |path: &String| path != "-" && fs::metadata(path).map_or(true, |of| of.is_file() || of.is_dir());
-        let is_repeatable = self.paths.iter().all(is_repeatable);
-        Filter::new(&settings.input, is_repeatable, || self.open(settings))
+            |path: &&String| *path != "-" && fs::metadata(path).map_or(true, |of| of.is_file() || of.is_dir());
+        self.paths.iter().find(|path| !is_repeatable(path)).map(String::as_str)
     }
 
     /// What a person has accepted.

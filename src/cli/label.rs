@@ -211,17 +211,21 @@ struct Session {
     entries: Vec<LabelEntry>,
     /// Those that were there before.
     before: usize,
+    /// Whether the last line has no end yet.
+    is_open: bool,
 }
 
 impl Session {
     fn open(path: &Path) -> anyhow::Result<Session> {
         let file = path.display().to_string();
-        let entries = match fs::read_to_string(path) {
-            Ok(text) => LabelEntry::parse_lines(&file, &text)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(error).with_context(|| format!("cannot read {file}")),
         };
-        Ok(Session { path: path.to_owned(), before: entries.len(), entries })
+        let entries = LabelEntry::parse_lines(&file, &text)?;
+        let is_open = !text.is_empty() && !text.ends_with('\n');
+        Ok(Session { path: path.to_owned(), before: entries.len(), entries, is_open })
     }
 
     fn done(&self, question: Question) -> BTreeSet<(String, u64, Option<u32>)> {
@@ -232,9 +236,11 @@ impl Session {
     fn add(&mut self, entry: LabelEntry) -> anyhow::Result<()> {
         let write = || -> io::Result<()> {
             let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.path)?;
-            file.write_all((serde_json::to_string(&entry)? + "\n").as_bytes())
+            let start = if self.is_open { "\n" } else { "" };
+            file.write_all(format!("{start}{}\n", serde_json::to_string(&entry)?).as_bytes())
         };
         write().with_context(|| format!("cannot write {}", self.path.display()))?;
+        self.is_open = false;
         self.entries.push(entry);
         Ok(())
     }
@@ -246,6 +252,7 @@ impl Session {
             text += &serde_json::to_string(entry)?;
             text.push('\n');
         }
+        self.is_open = false;
         fs::write(&self.path, text).with_context(|| format!("cannot write {}", self.path.display()))
     }
 

@@ -6,6 +6,7 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum, ValueHint};
 
 use llmverify::{
+    config::Settings,
     engines::Question,
     pipeline::{
         Auditor,
@@ -14,7 +15,7 @@ use llmverify::{
     },
 };
 
-use super::inputs::Inputs;
+use super::{inputs::Inputs, style::WARNING};
 
 /// What to read, which question, and where the labels are.
 #[derive(Debug, Args)]
@@ -72,8 +73,10 @@ impl LabelledInputs {
                 Labels::of_entries(&LabelEntry::parse_lines(&file, &text)?, question)
             }
             None => {
-                if self.inputs.paths.iter().any(|path| path == "-") {
-                    bail!("a labelled log is read twice, which standard input cannot; name a file");
+                match self.inputs.unrepeatable() {
+                    None => {}
+                    Some("-") => bail!("a labelled log is read twice, which standard input cannot; name a file"),
+                    Some(path) => bail!("a labelled log is read twice, which {path} cannot; name a file"),
                 }
                 let fields = LabelFields {
                     label: self.label.clone(),
@@ -86,10 +89,51 @@ impl LabelledInputs {
         };
         let mut reader = self.inputs.open(&settings)?;
         let filter = self.inputs.filter(&settings)?;
-        let auditor = Auditor::new(settings)?;
+        let auditor = Auditor::new(settings)?.show_sensitive(self.inputs.show_sensitive);
+        self.inputs.warn_of_sensitive();
         let suppressions = self.inputs.suppressions(&layers, &auditor)?;
         let auditor = auditor.with_suppressions(suppressions);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.inputs.thread_count()).build()?;
-        pool.install(|| auditor.study(&mut reader, &filter, question, &labels))
+        let study = pool.install(|| auditor.study(&mut reader, &filter, question, &labels))?;
+        for (count, what) in [
+            (labels.answered_again, "labels are of a record that was labelled again: the last one counts"),
+            (study.ambiguous, "records have the id of a label that other records or labels have too: it was not used"),
+        ] {
+            if count > 0 {
+                anstream::eprintln!("{WARNING}note:{WARNING:#} {count} {what}");
+            }
+        }
+        Ok(study)
+    }
+
+    /// Refuses to write to a file that is read: an input, the labels, the settings, and the `others`.
+    pub fn refuse_overwriting<'p>(
+        &self,
+        outs: impl IntoIterator<Item = &'p PathBuf>,
+        others: impl Fn(&Settings) -> Vec<String>,
+    ) -> anyhow::Result<()> {
+        let layers = self.inputs.layers()?;
+        let settings = layers.settings()?;
+        let reader = self.inputs.open(&settings)?;
+        let mut read: Vec<(&str, PathBuf)> = Vec::new();
+        read.extend(self.labels.clone().map(|path| ("the labels", path)));
+        read.extend(layers.path.clone().map(|path| ("the settings", path)));
+        let schemas = settings.schemas.values().map(|agreement| &agreement.file);
+        let named = settings.rules.files.iter().chain(&settings.knowledge.files).chain(&settings.temporal.files);
+        read.extend(named.chain(schemas).map(|file| ("a file of the settings", PathBuf::from(file))));
+        read.extend(others(&settings).into_iter().map(|file| ("a file of the settings", PathBuf::from(file))));
+        let suppressions = self.inputs.suppressions.path(&layers, &settings, self.inputs.settings.isolated);
+        read.extend(suppressions.map(|path| ("the suppressions", path)));
+        for out in outs {
+            if reader.will_read(out) {
+                bail!("--out {} would overwrite an input", out.display());
+            }
+            let Ok(place) = out.canonicalize() else { continue };
+            let is_out = |(_, path): &&(&str, PathBuf)| path.canonicalize().is_ok_and(|path| path == place);
+            if let Some((what, _)) = read.iter().find(is_out) {
+                bail!("--out {} would overwrite {what}", out.display());
+            }
+        }
+        Ok(())
     }
 }

@@ -186,6 +186,14 @@ fn validate(table: &Table) -> Result<(), ConfigError> {
         };
         fault.get_or_insert_with(|| ConfigError(format!("{} must {must}, not {number}", path.join("."))));
     });
+    let limit = |key: &str| {
+        let value = lookup(table, &["verifiers".to_owned(), key.to_owned()])?;
+        value.as_float().or_else(|| value.as_integer().map(|number| number as f64))
+    };
+    if let Some((pass, flag)) = limit("pass_from").zip(limit("flag_from")).filter(|(pass, flag)| pass < flag) {
+        let order = format!("verifiers.pass_from ({pass}) must not be below verifiers.flag_from ({flag})");
+        fault.get_or_insert_with(|| ConfigError(format!("{order}: what passes would be flagged")));
+    }
     fault.map_or(Ok(()), Err)
 }
 
@@ -298,6 +306,9 @@ mod tests {
             ("[streams.x.fabricated]\nblock_from = 1.5\n", "streams.x.fabricated.block_from"),
             ("[engines.latency]\nlikelihood_ratio = -1\n", "engines.latency.likelihood_ratio"),
             ("[history.baseline]\nalpha = -5.0\n", "history.baseline.alpha"),
+            ("[verifiers]\npass_from = 0.1\nflag_from = 0.9\n", "verifiers.pass_from (0.1)"),
+            ("[verifiers]\nflag_from = 0.95\n", "verifiers.pass_from (0.8)"),
+            ("[verifiers]\npass_from = 0\n", "verifiers.pass_from (0)"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.starts_with(key), "{error}");

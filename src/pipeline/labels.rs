@@ -6,11 +6,14 @@
 //!
 //! - [`Labels::of_log`]: from a member of each record, with what groups it and its labelled spans
 //! - [`LabelEntry`]: one line of the file that `llmverify label` writes; [`Labels::of_entries`] joins such a file to a
-//!   log by id, else by place
+//!   log by place, unless another id stands there now, and else by id, where only one record and one label have it
 //!
 //! **Limits**: of a unit that is not strict JSON nothing is read here, so that its records count as unlabelled.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
@@ -89,16 +92,26 @@ pub enum LabelSchema {
 /// The labels of a log.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
-    by_place: BTreeMap<(String, u64, Option<u32>), Label>,
-    by_id: BTreeMap<String, Label>,
+    by_place: BTreeMap<(String, u64, Option<u32>), Placed>,
+    /// The place of each id; `None` for one that several places have.
+    by_id: BTreeMap<String, Option<(String, u64, Option<u32>)>>,
     /// Records that were read and have no label.
     pub unlabelled: u64,
+    /// Labels that gave way to a later one of the same place.
+    pub answered_again: u64,
+}
+
+/// A label, with the id that its record had.
+#[derive(Clone, Debug)]
+struct Placed {
+    id: Option<String>,
+    label: Label,
 }
 
 impl Labels {
     /// How many labels there are.
     pub fn len(&self) -> usize {
-        self.by_place.len() + self.by_id.len()
+        self.by_place.len()
     }
 
     /// Whether there are none.
@@ -106,24 +119,41 @@ impl Labels {
         self.len() == 0
     }
 
-    /// What is known of a record.
-    pub fn of(&self, record: &Identity<'_>) -> Option<&Label> {
-        if let Some(label) = record.id.and_then(|id| self.by_id.get(id)) {
-            return Some(label);
-        }
-        self.by_place.get(&(record.source.to_owned(), record.line, record.item))
+    /// What is known of the record at this place, unless the label is of a record with another id.
+    pub fn at(&self, record: &Identity<'_>) -> Option<&Label> {
+        let placed = self.by_place.get(&(record.source.to_owned(), record.line, record.item))?;
+        let is_other = placed.id.as_deref().zip(record.id).is_some_and(|(label, record)| label != record);
+        (!is_other).then_some(&placed.label)
+    }
+
+    /// Whether a label has this id.
+    pub fn knows(&self, id: &str) -> bool {
+        self.by_id.contains_key(id)
+    }
+
+    /// What is known of the one record with this id; `None` also when labels of several places have it.
+    pub fn of_id(&self, id: &str) -> Option<&Label> {
+        let place = self.by_id.get(id)?.as_ref()?;
+        self.by_place.get(place).map(|placed| &placed.label)
     }
 
     /// Reads the labels that stand in the records of `input`.
     ///
     /// # Errors
-    /// When a label is none; the message names the line.
+    /// When a label is none; the message names the line. When no record has a field that is asked for.
     pub fn of_log(input: &mut Reader, fields: &LabelFields) -> Result<Labels> {
         let mut labels = Labels::default();
+        let asked = [("--by", &fields.by), ("--group", &fields.group), ("--within", &fields.within)];
+        let mut missing: BTreeSet<(&str, &str)> = BTreeSet::new();
+        for (option, names) in asked {
+            missing.extend(names.iter().map(|name| (option, name.as_str())));
+        }
         while let Some(batch) = input.next_batch() {
             for unit in &batch.units {
                 let Content::Text(range) = &unit.content else { continue };
                 let Ok(tree) = Json::parse(trimmed(&batch.bytes[range.clone()])) else { continue };
+                let records = tree.as_array().unwrap_or(std::slice::from_ref(&tree));
+                missing.retain(|(_, name)| !records.iter().any(|record| find(record, name).is_some()));
                 match &tree {
                     Json::Array(elements) => {
                         for (element, item) in elements.iter().zip(0..) {
@@ -133,6 +163,10 @@ impl Labels {
                     object => labels.note(object, fields, (batch.source.to_string(), unit.line, unit.item))?,
                 }
             }
+        }
+        let has_records = !labels.is_empty() || labels.unlabelled > 0;
+        if let Some((option, name)) = missing.first().filter(|_| has_records) {
+            bail!("{option} {name}: no record has such a member");
         }
         Ok(labels)
     }
@@ -150,19 +184,22 @@ impl Labels {
         };
         let spans = record.get("spans").and_then(spans);
         let [by, group, within] = [&fields.by, &fields.group, &fields.within].map(|names| joined(record, names));
-        self.by_place.insert(at, Label { is_positive, by, group, within, spans });
+        self.by_place.insert(at, Placed { id: None, label: Label { is_positive, by, group, within, spans } });
         Ok(())
     }
 
-    /// The labels of `entries` for one question: by id where the record has one, else by place.
+    /// The labels of `entries` for one question. Of two for one place the later one counts.
     pub fn of_entries(entries: &[LabelEntry], question: Question) -> Labels {
         let mut labels = Labels::default();
         for entry in entries.iter().filter(|entry| entry.question == question) {
             let label = Label { is_positive: entry.label == 1, ..Label::default() };
-            match &entry.id {
-                Some(id) => drop(labels.by_id.insert(id.clone(), label)),
-                None => drop(labels.by_place.insert((entry.source.clone(), entry.line, entry.item), label)),
-            }
+            let place = (entry.source.clone(), entry.line, entry.item);
+            let placed = Placed { id: entry.id.clone(), label };
+            labels.answered_again += u64::from(labels.by_place.insert(place, placed).is_some());
+        }
+        for (place, placed) in &labels.by_place {
+            let Some(id) = placed.id.clone() else { continue };
+            labels.by_id.entry(id).and_modify(|known| *known = None).or_insert_with(|| Some(place.clone()));
         }
         labels
     }
@@ -279,13 +316,13 @@ mod tests {
         );
         let labels = read(log).unwrap();
         assert_eq!((labels.len(), labels.unlabelled), (4, 2));
-        let first = labels.of(&identity(1, None, Some("a"))).unwrap();
+        let first = labels.at(&identity(1, None, Some("a"))).unwrap();
         assert!(first.is_positive);
         assert_eq!((first.by.as_deref(), first.group.as_deref()), (Some("d"), Some("7 / a")));
         assert_eq!(first.spans.as_deref().map(<[_]>::len), Some(1));
-        let second = labels.of(&identity(2, None, None)).unwrap();
+        let second = labels.at(&identity(2, None, None)).unwrap();
         assert_eq!((second.is_positive, second.by.as_deref()), (false, Some(NO_GROUP)));
-        assert!(labels.of(&identity(3, None, None)).is_none());
+        assert!(labels.at(&identity(3, None, None)).is_none());
     }
 
     #[test]
@@ -303,7 +340,19 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_joined_by_id_else_by_place() {
+    fn a_field_that_no_record_has_is_named() {
+        let log =
+            "{\"response\": \"x\", \"label\": 1, \"meta\": {\"dataset\": \"d\", \"source\": null}}\n{\"id\": 7}\n";
+        assert!(read(log).is_ok());
+        for (without, expected) in [("dataset", "--by meta.dataset: no"), ("source", "--group /meta/source: no")] {
+            let error = read(&log.replace(without, "other")).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        assert!(read("").is_ok());
+    }
+
+    #[test]
+    fn entries_are_joined_by_place_else_by_an_id_of_their_own() {
         let text = concat!(
             "{\"schema\":\"llmverify.label/1\",\"source\":\"log\",\"line\":3,\"id\":\"a\",\"question\":\"fabricated\",\"label\":1}\n\n",
             "{\"schema\":\"llmverify.label/1\",\"source\":\"log\",\"line\":4,\"item\":1,\"id\":null,\"question\":\"fabricated\",\"label\":0}\n",
@@ -313,10 +362,34 @@ mod tests {
         assert_eq!(entries.len(), 3);
         let labels = Labels::of_entries(&entries, Question::Fabricated);
         assert_eq!(labels.len(), 2);
-        // An id goes where its record goes.
-        assert!(labels.of(&identity(9, None, Some("a"))).is_some_and(|label| label.is_positive));
-        assert!(labels.of(&identity(4, Some(1), None)).is_some_and(|label| !label.is_positive));
-        assert!(labels.of(&identity(5, None, None)).is_none());
+        assert!(labels.at(&identity(3, None, Some("a"))).is_some_and(|label| label.is_positive));
+        assert!(labels.at(&identity(4, Some(1), None)).is_some_and(|label| !label.is_positive));
+        assert!(labels.at(&identity(5, None, None)).is_none());
+        // An id goes where its record goes, and its place is another's then.
+        assert!(labels.of_id("a").is_some_and(|label| label.is_positive));
+        assert!(labels.at(&identity(9, None, Some("a"))).is_none());
+        assert!(labels.at(&identity(3, None, Some("b"))).is_none());
+    }
+
+    #[test]
+    fn ids_of_several_labels_join_nothing_and_the_last_answer_counts() {
+        let entry = |line: u64, id: &str, label: u8| LabelEntry {
+            schema: LabelSchema::V1,
+            source: "log".to_owned(),
+            line,
+            item: None,
+            id: Some(id.to_owned()),
+            question: Question::Fabricated,
+            label,
+        };
+        let entries = [entry(1, "a", 1), entry(2, "a", 0), entry(3, "b", 1), entry(3, "b", 0)];
+        let labels = Labels::of_entries(&entries, Question::Fabricated);
+        assert_eq!((labels.len(), labels.answered_again), (3, 1));
+        for (line, id, expected) in [(1, "a", true), (2, "a", false), (3, "b", false)] {
+            assert_eq!(labels.at(&identity(line, None, Some(id))).map(|label| label.is_positive), Some(expected));
+        }
+        assert!(labels.knows("a") && labels.of_id("a").is_none());
+        assert_eq!(labels.of_id("b").map(|label| label.is_positive), Some(false));
     }
 
     #[test]

@@ -57,7 +57,7 @@ use crate::{
 };
 
 pub use filter::{Filter, Sample, parse_time};
-pub use registry::{abouts, check_engine_name, engine_names};
+pub use registry::{abouts, check_engine_name, check_signals, engine_names};
 pub use sinks::Sink;
 
 use analyse::{Analysed, Analyst, Assembly, Outcome, Part};
@@ -497,7 +497,9 @@ fn calibration(settings: &Settings) -> Result<Calibration> {
         return Ok(Calibration::built_in());
     }
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the calibration {file}"))?;
-    Ok(Calibration::built_in().overlaid_with(Calibration::parse(file, &text)?))
+    let own = Calibration::parse(file, &text)?;
+    check_signals(file, &own)?;
+    Ok(Calibration::built_in().overlaid_with(own))
 }
 
 /// Knowledge, recency index and schemas, as `settings` name them.

@@ -7,10 +7,12 @@ use anyhow::{Result, bail};
 use crate::{
     config::{Settings, nearest},
     engines::{
-        About, BaselineEngine, Engine, facts, grounding, language, runtime, security, tools, tools::agent::Policy,
+        About, BaselineEngine, Engine, Question, facts, grounding, language, runtime, security, tools,
+        tools::agent::Policy,
     },
     history,
     rules::{Library, Scanner},
+    verdict::Calibration,
 };
 
 /// The engines that judge a record by itself, in the order of reports.
@@ -112,9 +114,111 @@ pub fn check_engine_name(name: &str, known: &[&'static str]) -> Result<()> {
     }
 }
 
+/// The signals of all engines, and those of history.
+fn signals() -> Vec<&'static str> {
+    let mut signals = vec![
+        "call_failed",
+        "empty_response",
+        runtime::structure::SIGNAL,
+        runtime::latency::SIGNAL,
+        runtime::token_rate::SIGNAL,
+        runtime::fingerprint::SIGNAL,
+        language::hallucination::SIGNAL,
+        language::compression::SIGNAL,
+        language::compliance::SIGNAL,
+        language::refusal::SIGNAL,
+        language::truncation::SIGNAL,
+        language::repetition::SIGNAL,
+        language::gibberish::SIGNAL,
+        facts::arithmetic::SIGNAL,
+        facts::knowledge::SIGNAL,
+        facts::temporal::SIGNAL,
+        facts::schema::SIGNAL,
+        facts::identity::SIGNAL,
+        facts::identity::DRIFT_SIGNAL,
+        facts::identity::BEHAVIOUR_SIGNAL,
+        grounding::HALLUCINATION,
+        security::injection::SIGNAL,
+        security::pii::SIGNAL,
+        security::secrets::SIGNAL,
+        security::exfiltration::SIGNAL,
+        security::active_content::SIGNAL,
+        security::prompt_leak::SIGNAL,
+        tools::schema::SIGNAL,
+        tools::latency::SIGNAL,
+        tools::latency::SLOW_SIGNAL,
+        tools::pattern::SIGNAL,
+        tools::length::SIGNAL,
+        tools::error::SIGNAL,
+        history::spc::SIGNAL,
+        history::spc::STYLE_SIGNAL,
+        history::plausibility::SIGNAL,
+        history::consistency::SESSION_SIGNAL,
+        history::consistency::HISTORICAL_SIGNAL,
+        history::turns::SIGNAL,
+    ];
+    signals.extend(grounding::trust::RESPONSE_MEASURES);
+    signals
+}
+
+/// Whether all tables of `calibration`, which stands in `file`, are for signals that there are.
+///
+/// # Errors
+/// When one is not; the message suggests the nearest.
+pub fn check_signals(file: &str, calibration: &Calibration) -> Result<()> {
+    let known = signals();
+    for question in Question::ALL {
+        let mut ids = calibration.of(question).signals.keys();
+        let Some(id) = ids.find(|id| !known.contains(&id.as_str())) else { continue };
+        let meant = nearest(id, &known).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        bail!("{file}: [{}] signals.{id}: there is no such signal{meant}", question.as_str());
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_signal_of_the_code_may_be_calibrated() {
+        let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))];
+        let (known, mut found) = (signals(), 0);
+        while let Some(folder) = folders.pop() {
+            for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let text = std::fs::read_to_string(&path).unwrap_or_default();
+                for line in text.lines().filter(|line| line.starts_with("pub const ")) {
+                    let Some((_, id)) = line.split_once("SIGNAL: &str = \"") else { continue };
+                    assert!(known.contains(&id.trim_end_matches("\";")), "{}: {line}", path.display());
+                    found += 1;
+                }
+            }
+        }
+        assert!(found > 30, "{found}");
+    }
+
+    #[test]
+    fn a_table_for_no_signal_is_refused_with_its_name() {
+        for (id, expected) in [
+            ("schema_mismatch", None),
+            (
+                "schema_mismach",
+                Some(
+                    "x.toml: [fabricated] signals.schema_mismach: there is no such signal; did you mean `schema_mismatch`?",
+                ),
+            ),
+            ("zzz", Some("signals.zzz: there is no such signal")),
+        ] {
+            let text = format!("version = 1\n[fabricated.signals.{id}]\nedges = []\nlog_odds = [1.0]\n");
+            let refused = check_signals("x.toml", &Calibration::parse("x.toml", &text).unwrap()).err();
+            assert_eq!(refused.is_some(), expected.is_some(), "{id}");
+            assert!(refused.is_none_or(|error| error.to_string().contains(expected.unwrap_or_default())), "{id}");
+        }
+    }
 
     #[test]
     fn names_are_unique_and_everything_is_said() {

@@ -3,6 +3,7 @@
 //! Both go through the same audit as everything else, in the same order, so that what is measured is what an audit says.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     ops::{ControlFlow, Range},
 };
@@ -38,6 +39,8 @@ pub const CARDS_MAX: usize = 1_000;
 const CARD_TEXTS_MAX: usize = 12;
 /// Bytes of a text on a card.
 const CARD_TEXT_BYTES_MAX: usize = 4_000;
+/// Characters of the name of a group of results.
+const GROUP_CHARS_MAX: usize = 80;
 /// Pieces of evidence on a card.
 const CARD_FINDINGS_MAX: usize = 12;
 
@@ -50,8 +53,20 @@ pub struct Study {
     pub evaluated: Vec<Evaluated>,
     /// Calls that were audited and have no label.
     pub unlabelled: u64,
+    /// Those of them with an id that a label has, which other records or labels have too.
+    pub ambiguous: u64,
     /// The threshold from which on the question is flagged, for most of the labelled calls.
     pub flag_from: Option<f64>,
+}
+
+/// A call, and how it came by its label.
+struct Case {
+    /// Its id, where a label has it.
+    id: Option<String>,
+    /// Whether the label is joined by that id alone.
+    is_by_id: bool,
+    /// What was computed of it, and the threshold; `None` without a label.
+    said: Option<(Labelled, Evaluated, f64)>,
 }
 
 /// A record for a person to label, safe to show.
@@ -89,26 +104,48 @@ impl Auditor {
         let mut history = self.history();
         let part = |batch: Vec<Observed<'_>>| {
             let opinions = batch.into_iter().filter_map(|unit| self.opinion(unit));
-            let of = |opinion: Opinion<'_>| {
-                let label = labels.of(&opinion.identity());
-                label.map(|label| (opinion.labelled(question, label), opinion.evaluated(question, label)))
-            };
-            opinions.map(of).collect::<Vec<_>>()
+            opinions.map(|opinion| opinion.case(question, labels)).collect::<Vec<_>>()
         };
+        let (mut cases, mut seen) = (Vec::new(), BTreeMap::<String, u64>::new());
         self.drive(input, filter, (&mut self.assembly(), &mut history), part, |part, _| {
             for case in part {
-                let Some((labelled, (evaluated, flag_from))) = case else {
-                    study.unlabelled += 1;
-                    continue;
-                };
-                *thresholds.entry(flag_from.to_bits()).or_default() += 1;
-                study.labelled.push(labelled);
-                study.evaluated.push(evaluated);
+                if let Some(id) = &case.id {
+                    *seen.entry(id.clone()).or_default() += 1;
+                }
+                // What has no label is only counted.
+                if case.said.is_some() || case.id.is_some() { cases.push(case) } else { study.unlabelled += 1 }
             }
             Ok(ControlFlow::Continue(()))
         })?;
+        for Case { id, is_by_id, said } in cases {
+            let is_shared = is_by_id && id.as_ref().and_then(|id| seen.get(id)).is_some_and(|records| *records > 1);
+            let Some((labelled, evaluated, flag_from)) = said.filter(|_| !is_shared) else {
+                study.unlabelled += 1;
+                study.ambiguous += 1;
+                continue;
+            };
+            *thresholds.entry(flag_from.to_bits()).or_default() += 1;
+            study.labelled.push(labelled);
+            study.evaluated.push(evaluated);
+        }
+        self.show_groups(&mut study.evaluated);
         study.flag_from = thresholds.into_iter().max_by_key(|(_, calls)| *calls).map(|(bits, _)| f64::from_bits(bits));
         Ok(study)
+    }
+
+    /// Names what results are shown by as it may be shown: cut, without what is personal or secret, and still apart.
+    fn show_groups(&self, evaluated: &mut [Evaluated]) {
+        let names = self.names();
+        let (mut shown, mut taken) = (BTreeMap::<String, String>::new(), BTreeMap::<String, u64>::new());
+        for by in evaluated.iter_mut().filter_map(|record| record.by.as_mut()) {
+            let known = shown.entry(by.clone()).or_insert_with(|| {
+                let name = names.shown(&cut_name(by)).into_owned();
+                let times = taken.entry(name.clone()).or_default();
+                *times += 1;
+                if *times > 1 { format!("{name} ({times})") } else { name }
+            });
+            by.clone_from(known);
+        }
     }
 
     /// Audits `input` and keeps the calls for which the question is open, the most open first: those whose posterior is
@@ -148,6 +185,18 @@ impl Auditor {
 }
 
 impl Opinion<'_> {
+    fn case(&self, question: Question, labels: &Labels) -> Case {
+        let identity = self.identity();
+        let id = identity.id.filter(|id| labels.knows(id));
+        let at = labels.at(&identity);
+        let label = at.or_else(|| id.and_then(|id| labels.of_id(id)));
+        let said = label.map(|label| {
+            let (evaluated, flag_from) = self.evaluated(question, label);
+            (self.labelled(question, label), evaluated, flag_from)
+        });
+        Case { id: id.map(str::to_owned), is_by_id: at.is_none(), said }
+    }
+
     fn labelled(&self, question: Question, label: &Label) -> Labelled {
         let answer = &self.verdict.answers[question as usize];
         let signals = self.signals.iter().filter(|signal| signal.question == question).map(|signal| Measured {
@@ -159,11 +208,17 @@ impl Opinion<'_> {
         Labelled {
             is_positive: label.is_positive,
             group: label.group.clone().unwrap_or_else(|| self.own_place()),
-            stream: self.call.stream.clone(),
+            stream: self.shown_stream().to_owned(),
             prior: answer.prior,
             posterior: answer.posterior,
             signals: signals.collect(),
         }
+    }
+
+    /// The stream, if its name may be written to a file as it stands.
+    fn shown_stream(&self) -> &str {
+        let stream = self.call.stream.as_str();
+        if self.names.shown(stream) == stream { stream } else { "" }
     }
 
     fn own_place(&self) -> String {
@@ -235,12 +290,18 @@ impl Opinion<'_> {
             push("response", &self.redacted("/response", response));
         }
         if let Some(args) = &record.args {
-            push("args", &self.names.shown(&args.to_compact_string()));
+            push("args", &self.named(&args.to_compact_string()));
         }
         if let Some(result) = &record.result {
-            push("result", &self.names.shown(&result.to_compact_string()));
+            push("result", &self.named(&result.to_compact_string()));
         }
         texts
+    }
+
+    /// Text that the rules have not looked into as one, without what they find in it, and cut.
+    fn named(&self, text: &str) -> String {
+        let shown = self.names.shown(text);
+        shown[..shown.floor_char_boundary(CARD_TEXT_BYTES_MAX)].to_owned()
     }
 
     /// The text of one field with its sensitive parts taken out, and cut.
@@ -264,6 +325,14 @@ impl Opinion<'_> {
         }
         out.push_str(&cut[at..]);
         out
+    }
+}
+
+/// The first [`GROUP_CHARS_MAX`] characters of a name, with a sign when there are more.
+fn cut_name(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(GROUP_CHARS_MAX) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
+        None => Cow::Borrowed(name),
     }
 }
 
@@ -308,6 +377,63 @@ fn merged(spans: &[Range<usize>]) -> Vec<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{config::Settings, input::Limits, pipeline::labels::LabelFields};
+
+    fn reader(log: &str) -> Reader {
+        Reader::from_stream("log", std::io::Cursor::new(log.as_bytes().to_vec()), Limits::default())
+    }
+
+    fn study(log: &str, labels: &Labels) -> Study {
+        let auditor = Auditor::new(Settings::default()).unwrap();
+        auditor.study(&mut reader(log), &Filter::default(), Question::Fabricated, labels).unwrap()
+    }
+
+    #[test]
+    fn names_of_groups_are_shown_as_other_names_are() {
+        let long = "word ".repeat(60);
+        let names = ["jane.roe@acme-corp.com", "joe.doe@acme-corp.com", "north", &long];
+        let log: String = names
+            .iter()
+            .map(|name| serde_json::json!({"model": name, "response": "r", "label": 1, "by": name}).to_string() + "\n")
+            .collect();
+        let fields = LabelFields { label: "label".to_owned(), by: vec!["by".to_owned()], ..LabelFields::default() };
+        let study = study(&log, &Labels::of_log(&mut reader(&log), &fields).unwrap());
+        let by: Vec<&str> = study.evaluated.iter().filter_map(|record| record.by.as_deref()).collect();
+        assert_eq!(by[..3], ["[redacted]", "[redacted] (2)", "north"]);
+        assert!(by[3].chars().count() < 100 && by[3].starts_with("word word"), "{}", by[3]);
+        // Streams stand in a file that is handed on.
+        assert_eq!(study.labelled[0].stream, "");
+        assert!(study.labelled[2].stream.contains("north"), "{}", study.labelled[2].stream);
+    }
+
+    #[test]
+    fn an_id_that_several_records_have_joins_no_label() {
+        let entry =
+            r#"{"schema":"llmverify.label/1","source":"old","line":9,"id":"a","question":"fabricated","label":1}"#;
+        let labels = Labels::of_entries(
+            &crate::pipeline::labels::LabelEntry::parse_lines("l", entry).unwrap(),
+            Question::Fabricated,
+        );
+        let record = |id: &str| format!("{{\"id\":\"{id}\",\"model\":\"m\",\"response\":\"r\"}}\n");
+        for (ids, expected) in [(["a", "b"], (1, 1, 0)), (["a", "a"], (0, 2, 2)), (["c", "b"], (0, 2, 0))] {
+            let study = study(&ids.map(record).concat(), &labels);
+            assert_eq!((study.labelled.len(), study.unlabelled, study.ambiguous), expected, "{ids:?}");
+        }
+    }
+
+    #[test]
+    fn arguments_and_results_on_cards_are_cut() {
+        let long = "word ".repeat(2_000);
+        let log = serde_json::json!({"tool": "t", "args": {"a": long}, "result": {"b": long}}).to_string();
+        let auditor = Auditor::new(Settings::default()).unwrap();
+        let is_done = |_: &Identity<'_>| false;
+        let cards = Question::ALL
+            .into_iter()
+            .flat_map(|question| auditor.cards(&mut reader(&log), &Filter::default(), question, is_done).unwrap());
+        let texts: Vec<(String, String)> = cards.flat_map(|card| card.texts).collect();
+        assert!(["args", "result"].iter().all(|name| texts.iter().any(|(known, _)| known == name)), "{texts:?}");
+        assert!(texts.iter().all(|(_, text)| text.len() <= CARD_TEXT_BYTES_MAX));
+    }
 
     #[test]
     fn spans_are_counted_in_code_points() {

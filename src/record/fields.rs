@@ -419,8 +419,14 @@ pub static FIELDS: [About; FIELD_COUNT] = [
     any(
         Field::ExpectedSchema,
         Holds::Schema,
-        &[name("expected_schema"), name("response_schema"), name("output_schema"), name("json_schema")],
-        "The JSON Schema that the response must satisfy.",
+        &[
+            name("expected_schema"),
+            name("response_schema"),
+            name("output_schema"),
+            name("json_schema"),
+            name("response_format"),
+        ],
+        "The JSON Schema that the response must satisfy; also inside of a `response_format`.",
     ),
     any(
         Field::Tools,

@@ -245,7 +245,13 @@ impl<'a, 's> Draft<'a, 's> {
         record.label = self.take(Field::Label).and_then(|(label, _)| self.keep(Field::Label, values::label(label))?);
         record.error = self.take(Field::Error).and_then(|(error, _)| error_of(error));
         record.rules = self.take(Field::Rules).map(|(rules, _)| rules);
-        record.expected_schema = self.take(Field::ExpectedSchema).and_then(|(schema, _)| self.read_schema(schema));
+        let is_format = self.key_of(Field::ExpectedSchema).is_some_and(|key| key == "response_format");
+        let is_format = is_format && !self.is_mapped(Field::ExpectedSchema);
+        record.expected_schema = self.take(Field::ExpectedSchema).and_then(|(schema, _)| {
+            let schema = unwrap_object(schema);
+            let is_format = is_format && openai_chat::is_response_format(&schema);
+            if is_format { openai_chat::schema_of_format(schema) } else { self.read_schema(schema) }
+        });
         record.prompt_tokens = self.convert(Field::PromptTokens, |value, _| values::count(value));
         record.response_tokens = self.convert(Field::ResponseTokens, |value, _| values::count(value));
         if let Some(usage) = self.usage {
@@ -296,6 +302,7 @@ impl<'a, 's> Draft<'a, 's> {
         record.notes.merge(answer.notes);
         record.tools = record.tools.take().or(asked.tools).or(answer.tools);
         record.session_id = record.session_id.take().or(answer.session_id);
+        record.expected_schema = record.expected_schema.take().or(asked.expected_schema);
         record.tool_calls = called.unwrap_or(answer.tool_calls);
         record.response_id = answer.id.clone().or_else(|| record.id.clone().filter(|_| is_bare_body));
         let answered = served.or(answer.model);

@@ -45,7 +45,8 @@ pub struct Item {
 }
 
 impl Item {
-    /// An item of its own group, in the one stratum, that counts once.
+    /// An item of the first group and stratum that counts once. Items of one group are drawn together: for intervals,
+    /// give each a group.
     pub fn new(score: f64, is_positive: bool) -> Item {
         Item { score, is_positive, group: 0, stratum: 0, weight: 1.0 }
     }

@@ -3,8 +3,8 @@
 //! **Formula**: every signal that varies gets a table ([`fit::table`]); the tables are added up with non-negative weights
 //! or with one temperature ([`fit::fusion`]), whichever has the lower cross-validated log loss unless one is asked for.
 //! Signals without a table stay in the sum as they are. The prior is the intercept. A stream with at least
-//! [`STREAM_LABELS_MIN`] labels has a prior of its own: its own intercept, drawn to the common one as if
-//! [`STREAM_SHRINKAGE`] more labels had been seen there.
+//! [`STREAM_LABELS_MIN`] labels has a prior of its own: its own intercept, fitted with
+//! [`STREAM_SHRINKAGE`] more labels without evidence, of which the common prior's share is yes.
 //!
 //! Cross-validation keeps whole groups together; thresholds are chosen on posteriors out of fold.
 //!
@@ -61,7 +61,7 @@ pub struct Labelled {
     pub is_positive: bool,
     /// What it must not be parted from.
     pub group: String,
-    /// The model or tool.
+    /// The model or tool; empty where its name may not be written down, and then without a prior of its own.
     pub stream: String,
     /// The prior with which it was judged.
     pub prior: f64,
@@ -405,18 +405,20 @@ fn stream_priors(records: &[&Labelled], design: &Design, fused: &Fusion) -> BTre
     if members.len() < 2 {
         return BTreeMap::new();
     }
-    members.retain(|_, members| members.len() >= STREAM_LABELS_MIN);
+    members.retain(|stream, members| !stream.is_empty() && members.len() >= STREAM_LABELS_MIN);
+    let common = log_odds::probability(fused.intercept);
     let prior = |(stream, members): (&str, Vec<usize>)| {
         let known = |index: &usize| fused.log_odds(design.offsets[*index], &design.rows[*index]) - fused.intercept;
-        let own = Design {
-            rows: vec![Vec::new(); members.len()],
+        let mut own = Design {
+            rows: vec![Vec::new(); members.len() + 2],
             is_positive: members.iter().map(|index| design.is_positive[*index]).collect(),
             weights: vec![1.0; members.len()],
             offsets: members.iter().map(known).collect(),
         };
-        let share = members.len() as f64 / (members.len() as f64 + STREAM_SHRINKAGE);
-        let intercept = fused.intercept + share * (fit::fusion(&own, 0.0).intercept - fused.intercept);
-        (stream.to_owned(), rounded(log_odds::probability(intercept)))
+        own.is_positive.extend([true, false]);
+        own.weights.extend([STREAM_SHRINKAGE * common, STREAM_SHRINKAGE * (1.0 - common)]);
+        own.offsets.extend([0.0, 0.0]);
+        (stream.to_owned(), rounded(log_odds::probability(fit::fusion(&own, 0.0).intercept)))
     };
     members.into_iter().map(prior).collect()
 }
@@ -517,6 +519,33 @@ mod tests {
         one.iter_mut().for_each(|record| record.stream = "a".to_owned());
         let fitted = fit(Question::Fabricated, &one, &Options::default()).unwrap();
         assert!(fitted.calibration.fabricated.stream_priors.is_empty());
+    }
+
+    #[test]
+    fn the_prior_of_a_stream_is_that_of_its_labels_and_ten_more() {
+        let fused = Fusion { intercept: log_odds::prior_log_odds(0.4), ..Fusion::default() };
+        for (positives, labels, expected) in
+            [(35, 35, Some(39.0 / 45.0)), (0, 40, Some(4.0 / 50.0)), (16, 40, Some(0.4)), (29, 29, None)]
+        {
+            let mut seen = records(labels + 30);
+            for (index, record) in seen.iter_mut().enumerate() {
+                record.stream = if index < labels { "own" } else { "other" }.to_owned();
+                record.is_positive = index < positives;
+            }
+            let design = Design {
+                rows: vec![Vec::new(); seen.len()],
+                is_positive: seen.iter().map(|record| record.is_positive).collect(),
+                weights: vec![1.0; seen.len()],
+                offsets: vec![0.0; seen.len()],
+            };
+            let priors = stream_priors(&seen.iter().collect::<Vec<_>>(), &design, &fused);
+            let own = priors.get("own").copied();
+            assert_eq!(own.is_some(), expected.is_some(), "{positives} of {labels}");
+            assert!((own.unwrap_or_default() - expected.unwrap_or_default()).abs() < 1e-4, "{own:?} {expected:?}");
+            // A stream without a name that may be written has none.
+            seen.iter_mut().filter(|record| record.stream == "own").for_each(|record| record.stream.clear());
+            assert!(!stream_priors(&seen.iter().collect::<Vec<_>>(), &design, &fused).contains_key(""));
+        }
     }
 
     #[test]

@@ -3,11 +3,16 @@
 //! **Limits**: English names of months, the Gregorian calendar, years from 1000 to 2999. `03/04/2024` means different days
 //! in different countries and is not read.
 
-use std::{ops::Range, sync::LazyLock};
+use std::{
+    ops::{Range, RangeInclusive},
+    sync::LazyLock,
+};
 
 use jiff::civil::Date;
 use regex::Regex;
 
+/// The years that are read.
+const YEARS: RangeInclusive<i16> = 1000..=2999;
 /// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
 
@@ -120,7 +125,7 @@ pub fn parse(text: &str) -> Option<(i64, i64)> {
     let text = text.trim();
     let text = text.split_once('T').map_or(text, |(date, _)| date);
     if let Some((year, month)) = text.split_once('-').filter(|(_, month)| month.len() == 2) {
-        let (year, month) = (year.parse().ok()?, month.parse().ok()?);
+        let (year, month) = (year.parse().ok().filter(|year| YEARS.contains(year))?, month.parse().ok()?);
         let next = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
         return day_of(year, month, 1).zip(day_of(next.0, next.1, 1));
     }
@@ -179,5 +184,23 @@ mod tests {
         assert_eq!(parse("2024-02-29T10:00:00Z").map(|(a, _)| shown(a)), Some("2024-02-29".into()));
         assert_eq!((parse("2023-02-29"), parse("soon"), parse("")), (None, None, None));
         assert_eq!(day_of_ms(-1), -1);
+    }
+
+    #[test]
+    fn years_that_are_not_read_are_no_dates() {
+        for (text, is_date) in [
+            ("1000-01", true),
+            ("2999-12", true),
+            ("2999", true),
+            ("32767-12", false),
+            ("3000-01", false),
+            ("0999-12", false),
+            ("-32768-01", false),
+            ("99999-12", false),
+            ("2024-13", false),
+            ("2024-00", false),
+        ] {
+            assert_eq!(parse(text).is_some(), is_date, "{text}");
+        }
     }
 }

@@ -5,8 +5,10 @@
 //! stream's history can tell, a version that changed and an answer unlike the model's usual ones, is asked in the ordered
 //! stage ([`Behaviour`]).
 //!
-//! **Formula**: both names are cut into words; provider prefixes, dates, `latest`, `preview` and the like name no other model.
-//! value = 1 for another model or version; else signs that do not fit / signs that were looked at.
+//! **Formula**: both names are cut into family, version, words for the size, and what is left. Provider prefixes, suffixes
+//! behind a colon, how a version is spelled (`3-5`, `35`), `latest`, `preview`, `thinking`, `prod` and the like name no other
+//! model. Another family, version or size is another model; what is left on one side only tells nothing. value = 1 for
+//! another model or pinned version; else signs that do not fit / signs that were looked at.
 //!
 //! **Range**: 0 (as declared) to 1 (another model). A log that does not tell is not assessed, which is no pass.
 //!
@@ -17,7 +19,7 @@
 //! weights have many names: only another family or another size is another model. Everyone speaks the OpenAI dialect, so
 //! that `chatcmpl-` and `stop` say nothing of others; gateways rewrite ids, so that a wrong sign is evidence and no proof.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +31,7 @@ use crate::{
     },
     record::{Kind, Record},
     stats::hash,
-    text::excerpt::shown,
+    text::excerpt::{shown, unredacted},
 };
 
 /// The engine.
@@ -54,6 +56,8 @@ pub const BEHAVIOUR_SIGMAS: f64 = 3.0;
 const ABSENT_RATIO: f64 = 1.2;
 /// Bytes of a name that are read.
 const NAME_BYTES_MAX: usize = 256;
+/// Characters of a name in a detail.
+const NAME_CHARS_MAX: usize = 60;
 
 /// Settings of the engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -158,23 +162,55 @@ pub const FAMILIES: [(&str, Maker); 22] = [
     ("granite", Maker::Open),
 ];
 
-/// Words that tell no model from another.
-const WORDS_WITHOUT_MEANING: [&str; 12] =
-    ["latest", "preview", "exp", "experimental", "beta", "ga", "chat", "hf", "v1", "v1:0", "v2:0", "v0"];
-/// Names of OpenAI that stand for one another: the provider answers with the second.
-const SYNONYMS: [(&str, &str); 3] = [
-    ("gpt-4-turbo-preview", "gpt-4-0125"),
-    ("gpt-4-vision-preview", "gpt-4-1106-vision"),
-    ("gpt-4-turbo-preview", "gpt-4-1106"),
+/// Words that tell no model from another: how far it is, how hard it thinks, how it is billed, where it runs.
+const WORDS_WITHOUT_MEANING: [&str; 25] = [
+    "latest",
+    "preview",
+    "exp",
+    "experimental",
+    "beta",
+    "ga",
+    "chat",
+    "hf",
+    "thinking",
+    "reasoning",
+    "high",
+    "low",
+    "minimal",
+    "prod",
+    "production",
+    "staging",
+    "dev",
+    "test",
+    "free",
+    "extended",
+    "nitro",
+    "floor",
+    "online",
+    "exacto",
+    "0",
 ];
+/// Words for the size of a model within its family and version.
+const SIZES: [&str; 14] = [
+    "nano", "mini", "turbo", "pro", "ultra", "flash", "lite", "haiku", "sonnet", "opus", "instant", "small", "medium",
+    "large",
+];
+/// Snapshots of `gpt-4` that are `gpt-4-turbo`: "GPT-4 Turbo preview models" in OpenAI's list of models.
+const TURBO_SNAPSHOTS: [&str; 2] = ["1106", "0125"];
 
 /// A name of a model, taken apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelName {
     /// Its maker.
     pub maker: Maker,
-    /// What tells it from others, in alphabetical order.
-    pub words: Vec<String>,
+    /// Its family, without a version.
+    pub family: &'static str,
+    /// The version, `3.5` for `3-5` and `35`, and `4` for `4.0`.
+    pub version: Option<String>,
+    /// Words for its size.
+    pub sizes: BTreeSet<String>,
+    /// What is left over, and may be a variant or a word of whoever serves it.
+    pub words: BTreeSet<String>,
     /// The version that it is pinned to: a date or a number of a snapshot.
     pub snapshot: Option<String>,
 }
@@ -193,36 +229,133 @@ impl ModelName {
             .find_map(|prefix| bare.find(prefix).map(|at| &bare[at + prefix.len()..]))
             .unwrap_or(bare);
         let bare = bare.strip_prefix("meta-").unwrap_or(bare);
-        let mut parts = bare.split(['-', '_', '@', ' ']).filter(|part| !part.is_empty()).peekable();
-        let first = *parts.peek()?;
+        let parts = bare.split(['-', '_', '@', ' ']).flat_map(|part| {
+            // Bedrock's `v2:1` is one word; any other colon stands before a suffix.
+            if release(part).is_some() { vec![part] } else { part.split(':').collect() }
+        });
+        let mut parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        let first = *parts.first()?;
         let stem = first.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         let known = |word: &str| FAMILIES.iter().find(|(family, _)| *family == word);
-        let (_, maker) = known(first).or_else(|| known(stem))?;
-        let (mut words, mut snapshot) = (Vec::new(), None);
-        let parts: Vec<&str> = parts.collect();
+        let (family, maker) = match known(stem) {
+            Some(found) => {
+                parts[0] = &first[stem.len()..];
+                *found
+            }
+            None => {
+                parts[0] = "";
+                *known(first)?
+            }
+        };
+        let mut name =
+            ModelName { maker, family, version: None, sizes: BTreeSet::new(), words: BTreeSet::new(), snapshot: None };
+        if family == "chatgpt" {
+            name.family = "gpt";
+            name.words.insert(family.to_owned());
+        }
+        name.read(&parts);
+        let is_turbo = name.words.contains("vision")
+            || name.snapshot.as_deref().is_some_and(|snapshot| TURBO_SNAPSHOTS.contains(&snapshot));
+        if name.is_gpt_4() && is_turbo {
+            name.sizes.insert("turbo".to_owned());
+        }
+        Some(name)
+    }
+
+    /// Reads what follows on the family; the first of `parts` is what stood in one word with it.
+    fn read(&mut self, parts: &[&str]) {
         let mut index = 0;
-        while let Some(part) = parts.get(index) {
-            let digits =
-                |part: &str, length: usize| part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
-            let date = parts
-                .get(index..index + 3)
-                .filter(|date| digits(date[0], 4) && digits(date[1], 2) && digits(date[2], 2));
-            if let Some(date) = date.filter(|_| index > 0) {
-                snapshot = Some(date.concat());
-                index += 3;
+        while let Some(part) = parts.get(index).copied() {
+            let rest = &parts[index..];
+            index += 1;
+            if part.is_empty() {
                 continue;
             }
-            // Months and days, whole dates, and the numbers of Google's versions.
-            if index > 0 && (digits(part, 4) || digits(part, 8) || digits(part, 3)) {
-                snapshot = Some((*part).to_owned());
-            } else if !WORDS_WITHOUT_MEANING.contains(part) && *part != "0" && !is_context_size(part) {
-                words.push((*part).to_owned());
+            if let Some((date, length)) = date(rest).filter(|_| self.snapshot.is_none()) {
+                self.snapshot = Some(date);
+                index += length - 1;
+            } else if let Some(release) = release(part) {
+                // `claude-v2:1` is Claude 2.1; the `v1:0` behind a whole name is a release of the service.
+                if self.version.is_none() && index <= 2 {
+                    self.version = Some(release);
+                }
+            } else if self.version.is_none() && is_version(part) {
+                let minor = rest[1..].iter().take_while(|part| is_digits(part, 1)).take(1).copied();
+                let version: Vec<&str> = std::iter::once(part).chain(minor).collect();
+                index += version.len() - 1;
+                self.version = Some(self.written(&version.join(".")));
+            } else if is_context_size(part) {
+                // The one model that is sold in two sizes of context.
+                if self.is_gpt_4() {
+                    self.sizes.insert(part.to_owned());
+                }
+            } else if part == "medium" && self.maker != Maker::Open {
+                // How hard it thinks; others have models of this size.
+            } else if is_size(part) || SIZES.contains(&part) {
+                self.sizes.insert(part.to_owned());
+            } else if !WORDS_WITHOUT_MEANING.contains(&part) {
+                self.words.insert(part.to_owned());
             }
-            index += 1;
         }
-        words.sort();
-        Some(ModelName { maker: *maker, words, snapshot })
     }
+
+    /// A version by one spelling: `35` is 3.5, where no family has come to 10 yet, and `4.0` is 4.
+    fn written(&self, version: &str) -> String {
+        let version = match version.as_bytes() {
+            [major, minor] if self.maker != Maker::Open && minor.is_ascii_digit() => {
+                format!("{}.{}", char::from(*major), char::from(*minor))
+            }
+            _ => version.to_owned(),
+        };
+        version.strip_suffix(".0").map(str::to_owned).unwrap_or(version)
+    }
+
+    fn is_gpt_4(&self) -> bool {
+        self.family == "gpt" && self.version.as_deref() == Some("4")
+    }
+
+    /// The words for a size that count parameters, or those that do not.
+    fn sizes(&self, counts_parameters: bool) -> Vec<&String> {
+        self.sizes.iter().filter(|size| is_size(size) == counts_parameters).collect()
+    }
+}
+
+fn is_digits(part: &str, length: usize) -> bool {
+    part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The snapshot that `parts` begin with, and how many of them it takes: `2024-05-13`, `08-2024`, `05-20`, `0613`,
+/// `20250219`, and the `001` of Google's versions.
+fn date(parts: &[&str]) -> Option<(String, usize)> {
+    let has = |lengths: &[usize]| {
+        parts.len() >= lengths.len() && lengths.iter().zip(parts).all(|(length, part)| is_digits(part, *length))
+    };
+    let is_month = |month: &str| ("01"..="12").contains(&month);
+    if has(&[4, 2, 2]) {
+        return Some((parts[..3].concat(), 3));
+    }
+    if has(&[2, 4]) && is_month(parts[0]) && parts[1].starts_with("20") {
+        return Some((format!("{}{}", parts[1], parts[0]), 2));
+    }
+    if has(&[2, 2]) && is_month(parts[0]) && ("01"..="31").contains(&parts[1]) {
+        return Some((parts[..2].concat(), 2));
+    }
+    [3, 4, 6, 8].iter().any(|length| has(&[*length])).then(|| (parts[0].to_owned(), 1))
+}
+
+/// `v2` → 2, `v2:1` → 2.1.
+fn release(part: &str) -> Option<String> {
+    let number = part.strip_prefix('v')?.replace(':', ".");
+    let is_number = number.split('.').all(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()));
+    is_number.then(|| number.strip_suffix(".0").unwrap_or(&number).to_owned())
+}
+
+/// `4`, `3.5`, `35`, `4o`.
+fn is_version(part: &str) -> bool {
+    let number = part.strip_suffix('o').unwrap_or(part);
+    let (major, minor) = number.split_once('.').unwrap_or((number, "0"));
+    let is_short = |digits: &str| is_digits(digits, 1) || is_digits(digits, 2);
+    is_short(major) && is_short(minor)
 }
 
 /// `16k`, `128k`.
@@ -256,41 +389,49 @@ pub fn relation(declared: &str, served: &str) -> Relation {
         return Relation::Same;
     }
     let Some((asked, answered)) = ModelName::of(declared).zip(ModelName::of(served)) else { return Relation::Unknown };
-    if asked.maker != answered.maker {
-        return Relation::Other;
-    }
-    let is_synonym = |(asked, answered): &(&str, &str)| {
-        declared.eq_ignore_ascii_case(asked) && served.to_ascii_lowercase().starts_with(answered)
-    };
-    if SYNONYMS.iter().any(is_synonym) {
-        return Relation::Same;
+    if asked.maker != answered.maker || asked.family != answered.family {
+        // A model that was made from another has the names of both.
+        let is_made_from = asked.words.contains(answered.family) || answered.words.contains(asked.family);
+        return if is_made_from { Relation::Unknown } else { Relation::Other };
     }
     if asked.maker == Maker::Open {
-        let sizes = |name: &ModelName| name.words.iter().filter(|word| is_size(word)).cloned().collect::<Vec<_>>();
-        let family = |name: &ModelName| {
-            name.words.iter().find_map(|word| {
-                let stem = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-                FAMILIES
-                    .iter()
-                    .find(|(family, _)| family == word || *family == stem)
-                    .map(|(family, _)| family.trim_end_matches(|c: char| c.is_ascii_digit()))
-            })
+        let differs = |counts_parameters| {
+            let (a, b) = (asked.sizes(counts_parameters), answered.sizes(counts_parameters));
+            !a.is_empty() && !b.is_empty() && a != b
         };
-        let (a, b) = (sizes(&asked), sizes(&answered));
-        let is_other = family(&asked) != family(&answered) || (!a.is_empty() && !b.is_empty() && a != b);
-        return if is_other { Relation::Other } else { Relation::Unknown };
+        return if differs(true) || differs(false) { Relation::Other } else { Relation::Unknown };
+    }
+    if let Some(relation) = relation_of_sizes(&asked, &answered) {
+        return relation;
     }
     if asked.words != answered.words {
-        // A name without a number stands for whatever is current.
-        let has_number =
-            |name: &ModelName| name.words.iter().any(|word| word.bytes().any(|byte| byte.is_ascii_digit()));
-        let is_generic = !has_number(&asked) && asked.words.iter().all(|word| answered.words.contains(word));
-        return if is_generic { Relation::Same } else { Relation::Other };
+        return Relation::Unknown;
     }
     match (asked.snapshot, answered.snapshot) {
+        (Some(asked), Some(answered)) if asked.len().min(answered.len()) < 4 && asked.len() != answered.len() => {
+            Relation::Unknown
+        }
         (Some(asked), Some(answered)) if !is_same_snapshot(&asked, &answered) => Relation::OtherVersion,
         _ => Relation::Same,
     }
+}
+
+/// What sizes and versions say of two names of one family; `None` when they do not part them.
+fn relation_of_sizes(asked: &ModelName, answered: &ModelName) -> Option<Relation> {
+    let Some((a, b)) = asked.version.as_ref().zip(answered.version.as_ref()) else {
+        // A name without a number stands for whatever is current.
+        return match (asked.version.is_none(), asked.sizes == answered.sizes) {
+            (_, true) => None,
+            (true, _) if asked.sizes.is_empty() => None,
+            (true, _) if asked.sizes.is_subset(&answered.sizes) => Some(Relation::Unknown),
+            (false, _) if answered.sizes.is_empty() => Some(Relation::Unknown),
+            _ => Some(Relation::Other),
+        };
+    };
+    // Up to Claude 2 a whole number stood for the newest of its versions.
+    let stands_for_newest = asked.maker == Maker::Anthropic && matches!(a.as_str(), "1" | "2");
+    let is_same = a == b || (stands_for_newest && b.strip_prefix(a.as_str()).is_some_and(|rest| rest.starts_with('.')));
+    (!is_same || asked.sizes != answered.sizes).then_some(Relation::Other)
 }
 
 /// `0613` and `20230613` are one.
@@ -449,9 +590,13 @@ impl Identity {
     }
 }
 
-/// A name out of the log, safe to show and cut.
+/// A name out of the log, safe to show. A short one stands as it is, as in the record's `model`: a report takes out of
+/// details what it takes out of names. What would have to be cut is redacted here, for a part of a key is no key to a rule.
 fn name(text: &str) -> String {
-    shown(&text.chars().take(60).collect::<String>())
+    if text.chars().count() <= NAME_CHARS_MAX {
+        return unredacted(text, 0..text.len());
+    }
+    shown(&text.chars().take(NAME_CHARS_MAX).collect::<String>())
 }
 
 #[cfg(test)]
@@ -477,6 +622,44 @@ mod tests {
             ("us.anthropic.claude-3-haiku-20240307-v1:0", "claude-3-haiku-20240307", Same),
             ("gemini-1.5-pro", "models/gemini-1.5-pro-002", Same),
             ("gemini-pro", "gemini-1.0-pro-001", Same),
+            ("claude-3.7-sonnet", "claude-3-7-sonnet-20250219", Same),
+            ("anthropic/claude-3.7-sonnet:thinking", "claude-3-7-sonnet-20250219", Same),
+            ("anthropic/claude-3.7-sonnet:beta", "claude-3-7-sonnet-20250219", Same),
+            ("claude-3-7-sonnet-thinking", "claude-3-7-sonnet-20250219", Same),
+            ("claude-4-sonnet", "claude-sonnet-4-20250514", Same),
+            ("anthropic.claude-v2:1", "claude-2.1", Same),
+            ("gpt-35-turbo", "gpt-3.5-turbo", Same),
+            ("gpt-35-turbo-16k", "gpt-3.5-turbo-0125", Same),
+            ("openai/gpt-4-turbo-preview", "gpt-4-0125-preview", Same),
+            ("gpt-4-vision-preview", "gpt-4-1106-vision-preview", Same),
+            ("gemini-2.5-flash", "gemini-2.5-flash-preview-05-20", Same),
+            ("o3-mini-high", "o3-mini-2025-01-31", Same),
+            ("o3-mini-medium", "o3-mini-2025-01-31", Same),
+            ("google/gemini-2.5-pro:free", "gemini-2.5-pro", Same),
+            ("openai/gpt-4o:extended", "gpt-4o-2024-05-13", Same),
+            ("azure/gpt-4o-prod", "gpt-4o-2024-08-06", Same),
+            ("claude-instant-1", "claude-instant-1.2", Same),
+            ("claude-2", "claude-2.1", Same),
+            ("gpt-4o-2024-11-20", "gpt-4o-1120", Same),
+            ("azure/gpt-4o-team-a", "gpt-4o-2024-08-06", Unknown),
+            ("gpt-4o", "gpt-4o-audio-preview-2024-10-01", Unknown),
+            ("gpt-4o", "chatgpt-4o-latest", Unknown),
+            ("gemini-flash-latest", "gemini-2.5-flash-lite", Unknown),
+            ("deepseek-r1-distill-qwen-32b", "qwen2.5-32b", Unknown),
+            ("llama3:8b", "llama-3.1-8b-instruct", Unknown),
+            ("gpt-4", "gpt-4-32k-0613", Other),
+            ("gpt-4-32k", "gpt-4-0613", Other),
+            ("gpt-4", "gpt-4.1-2025-04-14", Other),
+            ("gpt-4.5-preview", "gpt-5.4", Other),
+            ("gpt-4", "gpt-4-1106-preview", Other),
+            ("claude-sonnet-4", "claude-sonnet-4-5-20250929", Other),
+            ("claude-3.7-sonnet:free", "claude-3-7-haiku", Other),
+            ("gemini-2.5-flash", "gemini-2.5-flash-lite", Other),
+            ("gemini-1.5-flash", "gemini-1.5-flash-8b-001", Other),
+            ("llama3:8b", "llama-3.1-70b-instruct", Other),
+            ("mistral-large-latest", "mistral-small-2409", Other),
+            ("o3", "o4-mini", Other),
+            ("o3-mini", "o3-2025-04-16", Other),
             ("gpt-4o", "gpt-4o-mini-2024-07-18", Other),
             ("gpt-4", "gpt-3.5-turbo-0125", Other),
             ("gpt-4", "gpt-4-turbo-2024-04-09", Other),
@@ -544,6 +727,20 @@ mod tests {
             r#"{"request":{"model":"gpt-4o","messages":[]},"response":{"model":"gpt-4o-2024-05-13","choices":[{"message":{"content":"r"}}]}}"#,
         );
         assert_eq!((same.value, same.signals[0].fired), (Some(0.0), false));
+    }
+
+    #[test]
+    fn names_of_models_stand_in_details_as_they_are() {
+        for (asked, answered, expected) in [
+            ("claude-3-opus-20240229", "claude-3-haiku-20240307", "claude-3-haiku-20240307"),
+            ("gpt-4o-2024-08-06", "gpt-4o-mini-2024-07-18", "gpt-4o-mini-2024-07-18"),
+            // What is cut is redacted.
+            ("gpt-4o", "gpt-3.5-turbo-0123456789-0123456789-0123456789-0123456789-0123456789", "[redacted]"),
+        ] {
+            let unit = format!(r#"{{"declared_model":"{asked}","model":"{answered}","response":"r"}}"#);
+            let said = assess(&unit);
+            assert!(said.signals[0].detail.ends_with(expected), "{}", said.signals[0].detail);
+        }
     }
 
     #[test]

@@ -77,6 +77,7 @@ pub(super) struct Conversation<'a> {
     pub system: Option<Cow<'a, str>>,
     pub model: Option<Cow<'a, str>>,
     pub tools: Option<Json<'a>>,
+    pub expected_schema: Option<Json<'a>>,
     pub text: Option<Cow<'a, str>>,
     pub context: Vec<Passage<'a>>,
     pub notes: Notes,

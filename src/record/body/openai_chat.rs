@@ -3,6 +3,7 @@
 //! - system: the messages of the roles system and developer, joined by newlines; prompt: all other messages
 //! - response: `choices[0].message.content`, else its `refusal`. A message without text that calls tools is an
 //!   answer: there is no response then, and the finish reason is `tool_calls`
+//! - expected schema: that of the request's `response_format`, where it declares one
 //! - an error body `{"error": {"message", "type", "code"}}`: an error and no response
 //!
 //! **Source**: the OpenAI API reference (openai/openai-openapi); `created` is in whole seconds of the provider's
@@ -79,9 +80,26 @@ pub(in crate::record) fn read_request(mut body: Json<'_>) -> Conversation<'_> {
     };
     asked.model = take_text(&mut body, "model");
     asked.tools = body.take("tools").or_else(|| body.take("functions"));
+    asked.expected_schema = body.take("response_format").and_then(schema_of_format);
     let system = body.take("system").and_then(text_of);
     asked.system = system.or(asked.system);
     asked
+}
+
+/// Whether a value is what requests call `response_format`, and no schema itself.
+pub(in crate::record) fn is_response_format(value: &Json<'_>) -> bool {
+    let Json::Object(_) = value else { return !matches!(value, Json::Bool(_)) };
+    let kind = value.get("type").and_then(Json::as_str);
+    value.get("json_schema").is_some() || matches!(kind, Some("json_schema" | "json_object" | "text"))
+}
+
+/// The schema in `{"type": "json_schema", "json_schema": {"schema": {...}}}`; other formats declare none.
+pub(in crate::record) fn schema_of_format(mut format: Json<'_>) -> Option<Json<'_>> {
+    let schema = match format.take("json_schema") {
+        Some(mut named) => named.take("schema"),
+        None => format.take("schema"),
+    };
+    schema.filter(|schema| matches!(schema, Json::Object(_)))
 }
 
 #[cfg(test)]
@@ -119,6 +137,34 @@ mod tests {
         assert_eq!(texts(image), ["What is in this image?"], "parts that are not text are left out");
         assert_eq!((tools.response.as_deref(), tools.finish_reason.as_deref()), (None, Some("tool_calls")));
         assert!(records.iter().all(|record| record.problems.is_empty()));
+    }
+
+    #[test]
+    fn the_format_of_the_response_declares_its_schema() {
+        let messages = r#""messages":[{"role":"user","content":"u"}]"#;
+        let response = r#"{"choices":[{"message":{"content":"{}"}}]}"#;
+        for (format, expected) in [
+            (
+                r#"{"type":"json_schema","json_schema":{"name":"n","schema":{"required":["a"]}}}"#,
+                Some(r#"{"required":["a"]}"#),
+            ),
+            (r#"{"type":"json_object","schema":{"required":["a"]}}"#, Some(r#"{"required":["a"]}"#)),
+            (r#"{"type":"json_object"}"#, None),
+            (r#"{"type":"text"}"#, None),
+            (r#""json""#, None),
+            ("null", None),
+        ] {
+            let pair = format!(r#"{{"request":{{{messages},"response_format":{format}}},"response":{response}}}"#);
+            let flat = format!(r#"{{{messages},"response_format":{format},"response":"{{}}"}}"#);
+            for unit in [pair, flat] {
+                let record = read(&unit);
+                let schema = record.expected_schema.map(|schema| schema.to_compact_string());
+                assert_eq!(schema.as_deref(), expected, "{unit}");
+                assert!(record.problems.is_empty(), "{unit}: {:?}", record.problems);
+            }
+        }
+        let both = read(r#"{"prompt":"p","response":"r","expected_schema":{"a":1},"response_format":{"type":"text"}}"#);
+        assert_eq!(both.expected_schema.map(|schema| schema.to_compact_string()).as_deref(), Some(r#"{"a":1}"#));
     }
 
     #[test]

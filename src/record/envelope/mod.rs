@@ -161,6 +161,7 @@ impl<'a> Call<'a> {
         }
         record.system = record.system.take().or(asked.system);
         record.tools = record.tools.take().or(asked.tools);
+        record.expected_schema = record.expected_schema.take().or(asked.expected_schema);
         record.context.append(&mut asked.context);
         record.notes.merge(asked.notes);
         self.requested = self.requested.take().or(asked.model);

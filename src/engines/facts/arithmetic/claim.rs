@@ -41,7 +41,7 @@ const HYPOTHETICAL: [&str; 9] =
     ["if", "suppose", "supposing", "assume", "assuming", "imagine", "whether", "unless", "pretend"];
 
 /// Words of a sentence that says what does not hold, or does not mean numbers.
-const TAKEN_BACK: [&str; 57] = [
+const TAKEN_BACK: [&str; 55] = [
     "incorrect",
     "incorrectly",
     "wrong",
@@ -69,7 +69,6 @@ const TAKEN_BACK: [&str; 57] = [
     "claims",
     "claimed",
     "wrote",
-    "writes",
     "believe",
     "believes",
     "believed",
@@ -81,7 +80,6 @@ const TAKEN_BACK: [&str; 57] = [
     "wait",
     "oops",
     "recheck",
-    "puzzle",
     "riddle",
     "trick",
     "clock",
@@ -609,8 +607,10 @@ impl Block<'_> {
             is_same_clause &= !(matches!(token.kind, Kind::Comma | Kind::Stop) || is(token, &["then", "so"]));
             quotes += usize::from(matches!(token.kind, Kind::Quote));
             // "If 2 + 3 = 10, then 7 + 2 = 63": a puzzle, to its end.
-            let opens_with_number = self.tokens.get(place.start - distance).is_some_and(Token::begins_operand);
-            if (is_same_clause || opens_with_number) && is(token, &HYPOTHETICAL) {
+            let said_under_it = &self.tokens[place.start - distance..place.start];
+            let is_puzzle = said_under_it.first().is_some_and(Token::begins_operand)
+                && said_under_it.iter().any(|token| matches!(token.kind, Kind::Relation(Relation::Equal)));
+            if (is_same_clause || is_puzzle) && is(token, &HYPOTHETICAL) {
                 return Some(Reason::Hypothetical);
             }
             let is_base = is(token, &["base"]) && self.is_base(place.start - 1 - distance);

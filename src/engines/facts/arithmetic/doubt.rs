@@ -55,6 +55,11 @@ static OPTION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"^\s*(?:[-*]\s+)?(?:\(?[A-Ea-e][).]|(?i:students?|pupils?|child|kid|user|customer):)\s*$")
 });
 static PERCENTS: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\d[\d.]*\s?%(?:\s*\+\s*\d[\d.]*\s?%)+\s*$"));
+static SCALED_UNIT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)[²³]|\b(?:sq|square|cubic|mega|kilo|giga|tera|milli|micro|nano)|\b(?:ha|hectares?|l|ml|lit(?:er|re)s?)\b",
+    )
+});
 static WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z²³µ°]"));
 
 fn pattern(text: &str) -> Regex {
@@ -85,12 +90,12 @@ pub fn other_reading(said: &Said<'_>) -> Option<Reason> {
     }
     // 1/2 cup = 4 oz, 1/125 = 8 ms: so much is worth so much.
     let is_rate = said.operators == 1 && said.exact < 1.0 && said.stated >= 1.0 && FRACTION.is_match(left);
-    let behind = head(said.behind);
+    let behind = head(said.behind).split('\n').next().unwrap_or_default();
     let has_unit = WORD.is_match(right) || behind.trim_start().starts_with(|c: char| c.is_alphabetic());
     if is_rate && has_unit || COMPOUND.is_match(left) || continues_compound(right, behind) {
         return Some(Reason::MixedUnits);
     }
-    if is_scaled(said, has_unit || WORD.is_match(left)) {
+    if is_scaled(said, behind) {
         return Some(Reason::MixedUnits);
     }
     if is_rounded(said, left, behind) {
@@ -129,9 +134,9 @@ fn continues_compound(right: &str, behind: &str) -> bool {
 }
 
 /// 512 MB * 4 = 2 GB by powers of 1,024; 1920 * 1080 = 2.07 megapixels by powers of ten.
-fn is_scaled(said: &Said<'_>, has_unit: bool) -> bool {
+fn is_scaled(said: &Said<'_>, behind: &str) -> bool {
     let ratio = said.exact / said.stated;
-    if !(ratio.is_finite() && ratio > 0.0 && has_unit) {
+    if !(ratio.is_finite() && ratio > 0.0) {
         return false;
     }
     /// By how much the stated number may be rounded.
@@ -143,14 +148,17 @@ fn is_scaled(said: &Said<'_>, has_unit: bool) -> bool {
             && (ratio / base.powf(power) - 1.0).abs() <= ROUNDED_SHARE
     };
     let is_data = DATA_UNIT.is_match(said.left) && DATA_UNIT.is_match(said.right);
-    is_data && is_power_of(1_024.0) || is_power_of(10.0)
+    let unit = behind.split_whitespace().next().unwrap_or_default();
+    let has_scaled_unit = [said.left, said.right, unit].iter().any(|text| SCALED_UNIT.is_match(text));
+    // Of whole numbers, ten times as much is a slip rather than a unit, unless both sides have one.
+    let may_be_scaled = said.stated.fract() != 0.0 || SCALED_UNIT.is_match(said.left);
+    is_data && is_power_of(1_024.0) || has_scaled_unit && may_be_scaled && is_power_of(10.0)
 }
 
 /// 50 / 12 = 5 buses (rounding up); 33% + 33% + 33% = 100%.
 fn is_rounded(said: &Said<'_>, left: &str, behind: &str) -> bool {
     let is_neighbour = said.stated == said.exact.floor() || said.stated == said.exact.ceil();
-    let line = |text: &str| text.split('\n').next().unwrap_or_default().to_owned();
-    if is_neighbour && (ROUNDING.is_match(&line(behind)) || ROUNDING.is_match(tail(said.before))) {
+    if is_neighbour && (ROUNDING.is_match(behind) || ROUNDING.is_match(tail(said.before))) {
         return true;
     }
     /// Half of a percent point, for each share and the sum.
@@ -229,6 +237,9 @@ mod tests {
             "512 MB × 4 = 3 GB",
             "33% + 33% + 33% = 105%",
             "17 / 5 = 5",
+            "It took 48 / 6 = 80 inches.",
+            "That is 5 * 4 = 200 cubic inches.",
+            "She has 48/2 = 25 eggs\n12 of them are brown.",
             "14 * 38 = 542, and 14 * 38 = 543",
         ] {
             check(text, true);

@@ -554,6 +554,7 @@ mod tests {
             ("a.jsonl", "{\"subjekt\":\"a\"}", 1, "unknown field"),
             ("a.jsonl", "{\"subject\":\"a\",\"predicate\":\"b\",\"object\":[1]}", 1, "neither"),
             ("a.jsonl", "{\"subject\":\"a\",\"predicate\":\"b\",\"object\":1,\"valid_to\":\"soon\"}", 1, "no date"),
+            ("a.csv", "subject,predicate,object,valid_to\na,b,c,2024\na,b,c,32767-12\n", 3, "valid_to is no date"),
             (
                 "a.jsonl",
                 "{\"subject\":\"a\",\"predicate\":\"b\",\"object\":1,\"valid_from\":\"2021\",\"valid_to\":\"2020\"}",

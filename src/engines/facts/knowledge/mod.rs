@@ -12,8 +12,10 @@
 //!
 //! **Limits**: matching is careful rather than complete. Questions, denials, suppositions and what is quoted in the prompt
 //! are no claims, and what is said of the past is checked for dates only. A name contradicts another only when it is the
-//! object of the same predicate elsewhere in the files, or follows directly on "is". A sentence with two numbers of the
-//! same unit is ambiguous and not assessed. [`LOOKUPS_MAX`] lookups for one record.
+//! object of the same predicate elsewhere in the files, or follows directly on "is" and ends the clause. A name of the
+//! subject that stands before another noun is part of that one's name. A sentence with two numbers of the same unit is
+//! ambiguous and not assessed; an amount per month says nothing of one per year, nor does a difference ("$20 less").
+//! [`LOOKUPS_MAX`] lookups and [`QUOTE_BYTES_MAX`] bytes of prompt searched for one record; names of up to [`NAME_WORDS_MAX`] words.
 
 pub mod load;
 
@@ -37,7 +39,7 @@ use crate::{
         About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
     },
     record::Kind,
-    text::{code, excerpt::shown},
+    text::{code, excerpt::unredacted},
 };
 use load::Statement;
 
@@ -51,6 +53,10 @@ pub const LIKELIHOOD_RATIO: f64 = 5.0;
 const ABSENT_RATIO: f64 = 2.0;
 /// How often a predicate is looked for in a sentence, for one record.
 pub const LOOKUPS_MAX: usize = 20_000;
+/// Bytes of prompt in which quoted sentences are looked for, for one record, counted anew for each sentence.
+pub const QUOTE_BYTES_MAX: usize = 64 << 20;
+/// Words of a name that is recognised as the object of another statement.
+pub const NAME_WORDS_MAX: usize = 8;
 /// Findings of one record.
 const FINDINGS_MAX: usize = 50;
 /// Characters of a known value in a detail.
@@ -89,7 +95,7 @@ pub struct Base {
     subjects: Vec<Subject>,
     /// The words for each predicate.
     predicates: Vec<Vec<String>>,
-    /// Every name that is the object of a predicate.
+    /// Every name that is the object of a predicate, as [`name_key`] has it.
     objects: HashMap<usize, HashSet<String>>,
 }
 
@@ -110,7 +116,7 @@ struct Fact {
 /// An object, by its kind.
 #[derive(Clone, Debug, PartialEq)]
 enum Object {
-    Number(f64, String),
+    Number(f64, Unit),
     Days(i64, i64),
     Names(Vec<String>),
 }
@@ -169,7 +175,7 @@ impl Base {
     fn add_fact(&mut self, subject: usize, predicate: usize, statement: &Statement) {
         let object = Object::read(&statement.object, &statement.object_aliases);
         if let Object::Names(names) = &object {
-            self.objects.entry(predicate).or_default().extend(names.iter().cloned());
+            self.objects.entry(predicate).or_default().extend(names.iter().map(|name| name_key(name)));
         }
         self.subjects[subject].facts.entry(predicate).or_default().push(Fact {
             object,
@@ -193,8 +199,15 @@ fn words_for(predicate: &str) -> String {
     bare.to_owned()
 }
 
+/// A value of the user's own files, cut; it stands in no log, and is not redacted like one.
 fn cut(text: &str) -> String {
-    shown(&text.chars().take(VALUE_CHARS_MAX).collect::<String>())
+    let cut: String = text.chars().take(VALUE_CHARS_MAX).collect();
+    unredacted(&cut, 0..cut.len())
+}
+
+/// A name by which it is looked up: without signs around it, in lower case.
+fn name_key(name: &str) -> String {
+    name.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase()
 }
 
 impl Object {
@@ -219,8 +232,66 @@ struct Number {
     value: f64,
     /// Half a unit of the last digit that is written.
     half_unit: f64,
-    unit: String,
+    unit: Unit,
     span: Range<usize>,
+    /// Where number and unit end.
+    end: usize,
+    /// Whether it says how much more or less.
+    is_difference: bool,
+}
+
+/// What a number counts, and per what.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Unit {
+    name: String,
+    per: String,
+}
+
+/// Words behind a number that make it a difference.
+const DIFFERENCES: [&str; 14] = [
+    "less", "more", "fewer", "cheaper", "dearer", "higher", "lower", "taller", "shorter", "longer", "larger",
+    "smaller", "off", "extra",
+];
+/// Words that say per what, and what it is.
+const RATES: [(&str, &str); 9] = [
+    ("hourly", "hour"),
+    ("daily", "day"),
+    ("nightly", "night"),
+    ("weekly", "week"),
+    ("monthly", "month"),
+    ("quarterly", "quarter"),
+    ("yearly", "year"),
+    ("annually", "year"),
+    ("annum", "year"),
+];
+/// What an amount may be counted by after "a" or "each".
+const PERIODS: [&str; 12] =
+    ["second", "minute", "hour", "day", "night", "week", "month", "quarter", "year", "person", "user", "seat"];
+
+/// Per what the amount before `rest` is, and how many bytes say so.
+fn rate(rest: &str) -> Option<(String, usize)> {
+    let (word, end) = word_at(rest, 0)?;
+    let known = |word: &str| RATES.iter().find(|(rate, _)| *rate == word).map(|(_, per)| (*per).to_owned());
+    if let Some(per) = known(&word) {
+        return Some((per, end));
+    }
+    let is_slash = rest.starts_with('/');
+    let (word, end) = match word.as_str() {
+        _ if is_slash => (word, end),
+        "per" => word_at(rest, end)?,
+        "a" | "an" | "each" | "every" => word_at(rest, end).filter(|(word, _)| PERIODS.contains(&word.as_str()))?,
+        _ => return None,
+    };
+    Some((known(&word).unwrap_or(word), end))
+}
+
+/// The first word of `text` from `from` on, in lower case, and its end; nothing but spaces and slashes stands before it.
+fn word_at(text: &str, from: usize) -> Option<(String, usize)> {
+    let rest = text.get(from..)?;
+    let start = from + (rest.len() - rest.trim_start_matches([' ', '/']).len());
+    let word: &str = &text[start..];
+    let word = &word[..word.find(|c: char| !c.is_alphabetic()).unwrap_or(word.len())];
+    (!word.is_empty()).then(|| (word.to_ascii_lowercase(), start + word.len()))
 }
 
 fn numbers(text: &str) -> Vec<Number> {
@@ -244,13 +315,35 @@ fn numbers(text: &str) -> Vec<Number> {
             captures.name("sign").is_some_and(|sign| sign.as_str() == "-") && before.is_none_or(|c| c != '-');
         let value: f64 = plain.parse().ok()?;
         let decimals = plain.split_once('.').map_or(0, |(_, decimals)| decimals.len().min(18));
-        let unit = captures.name("unit").map_or("", |unit| unit.as_str().trim());
-        let unit = if captures.name("money").is_some() { "usd" } else { unit };
+        let end_of_number = captures.name("scale").map_or(digits.end(), |scale| scale.end());
+        let rest = |from: usize| text.get(from..).unwrap_or_default();
+        let is_unit = |unit: &regex::Match<'_>| {
+            let word = unit.as_str().trim().to_ascii_lowercase();
+            rate(rest(end_of_number)).is_none() && !DIFFERENCES.contains(&word.as_str())
+        };
+        let unit = captures.name("unit").filter(is_unit);
+        let mut end = unit.map_or(end_of_number, |unit| unit.end());
+        let (name, slash) = unit.map_or(("", ""), |unit| {
+            let unit = unit.as_str().trim();
+            unit.split_once('/').unwrap_or((unit, ""))
+        });
+        let mut unit = Unit { name: unit_name(name), per: slash.to_ascii_lowercase() };
+        if captures.name("money").is_some() {
+            // What follows is what is paid for, and not what the number counts.
+            (unit.name, unit.per, end) = ("usd".to_owned(), String::new(), end_of_number);
+        }
+        if let Some((per, length)) = rate(rest(end)).filter(|_| unit.per.is_empty()) {
+            (unit.per, end) = (per, end + length);
+        }
+        let next = word_at(rest(end), 0).map(|(word, _)| word).unwrap_or_default();
+        let is_change = text[..start].trim_end().to_ascii_lowercase().ends_with(" by");
         Some(Number {
             value: if is_negative { -value * scale } else { value * scale },
             half_unit: 0.5 * scale * 10f64.powi(-(decimals as i32)),
-            unit: unit_name(unit),
-            span: start..captures.name("scale").map_or(digits.end(), |scale| scale.end()),
+            unit,
+            span: start..end_of_number,
+            end,
+            is_difference: is_change || DIFFERENCES.contains(&next.as_str()),
         })
     };
     pattern.captures_iter(text).filter_map(read).collect()
@@ -267,8 +360,8 @@ fn unit_name(unit: &str) -> String {
     }
 }
 
-/// A text that is a number with at most a unit.
-fn only_number(text: &str) -> Option<(f64, String)> {
+/// A text that is a number with at most a unit, and per what it is.
+fn only_number(text: &str) -> Option<(f64, Unit)> {
     let text = text.trim();
     let first = text.bytes().next()?;
     if !first.is_ascii_digit() && !matches!(first, b'-' | b'+' | b'$') {
@@ -276,9 +369,7 @@ fn only_number(text: &str) -> Option<(f64, String)> {
     }
     let mut all = numbers(text);
     let only = all.pop().filter(|_| all.is_empty())?;
-    let rest = text[only.span.end..].trim();
-    let is_whole = rest.is_empty() || (unit_name(rest) == only.unit && rest.split_whitespace().count() == 1);
-    is_whole.then_some((only.value, only.unit))
+    text[only.end..].trim().is_empty().then_some((only.value, only.unit))
 }
 
 /// What a sentence says of an object.
@@ -301,21 +392,28 @@ fn said(sentence: &str, taken: &[Range<usize>], object: &Object, rivals: Option<
                 (number.value - known).abs() <= number.half_unit * (1.0 + 1e-9)
                     && !(number.value == 0.0 && *known != 0.0)
             };
-            let is_year = (1000.0..3000.0).contains(known) && known.fract() == 0.0 && unit.is_empty();
+            let is_year = (1000.0..3000.0).contains(known) && known.fract() == 0.0 && *unit == Unit::default();
             let dates: Vec<Range<usize>> = date::mentions(sentence).into_iter().map(|date| date.span).collect();
             let is_date = |number: &Number| {
                 dates.iter().any(|date| date.start <= number.span.start && number.span.end <= date.end)
             };
             let mut others = numbers(sentence);
             others.retain(|number| {
-                is_free(&number.span) && (unit.is_empty() || number.unit == *unit) && (is_year || !is_date(number))
+                is_free(&number.span)
+                    && !number.is_difference
+                    && (unit.name.is_empty() || number.unit.name == unit.name)
+                    && (is_year || !is_date(number))
             });
-            if others.iter().any(agrees) {
+            let may_be_same =
+                |number: &&Number| number.unit.per == unit.per || number.unit.per.is_empty() || unit.per.is_empty();
+            if others.iter().filter(may_be_same).any(agrees) {
                 return Said::Same;
             }
+            // An amount per month and one per year, or one that does not say per what, may be the same.
+            others.retain(|number| number.unit.per == unit.per);
             match others.as_slice() {
                 // A bare number may count anything, unless it follows on the predicate.
-                [only] if !unit.is_empty() || is_direct(sentence, taken, only.span.start) => {
+                [only] if !unit.name.is_empty() || is_direct(sentence, taken, only.span.start) => {
                     Said::Other(only.span.clone())
                 }
                 _ => Said::Nothing,
@@ -339,16 +437,32 @@ fn said(sentence: &str, taken: &[Range<usize>], object: &Object, rivals: Option<
             }
             let known: Option<Range<usize>> =
                 after_is(sentence, taken).filter(|span| !shares_a_word(&sentence[span.clone()], names));
-            let rival = || {
-                let rivals = rivals?.iter().filter_map(|rival| sentence::find_phrase(sentence, rival)).filter(is_free);
-                rivals.min_by_key(|span| (span.start, span.end))
-            };
-            match rival().filter(|span| !shares_a_word(&sentence[span.clone()], names)).or(known) {
+            match rivals
+                .and_then(|rivals| rival(sentence, rivals, is_free))
+                .filter(|span| !shares_a_word(&sentence[span.clone()], names))
+                .or(known)
+            {
                 Some(span) => Said::Other(span),
                 None => Said::Nothing,
             }
         }
     }
+}
+
+/// The first place in `sentence` that is free and one of `rivals`, and there the longest.
+fn rival(sentence: &str, rivals: &HashSet<String>, is_free: impl Fn(&Range<usize>) -> bool) -> Option<Range<usize>> {
+    let mut words: Vec<Range<usize>> = Vec::new();
+    for (at, c) in sentence.char_indices().filter(|(_, c)| c.is_alphanumeric()) {
+        match words.last_mut() {
+            Some(last) if last.end == at => last.end = at + c.len_utf8(),
+            _ => words.push(at..at + c.len_utf8()),
+        }
+    }
+    let lower = sentence.to_ascii_lowercase();
+    words.iter().enumerate().find_map(|(index, first)| {
+        let ends = words[index..].iter().take(NAME_WORDS_MAX).rev().map(|last| first.start..last.end);
+        ends.filter(&is_free).find(|span| rivals.contains(&lower[span.clone()]))
+    })
 }
 
 /// Words that may stand between a predicate and its number.
@@ -403,14 +517,46 @@ fn shares_a_word(stated: &str, names: &[String]) -> bool {
 }
 
 static AFTER_IS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:is|are|=|:)\s+(?:the |an? )?(\p{Lu}[\w'’-]*(?:\s+(?:of |de |van |von )?\p{Lu}[\w'’-]*)*)").ok()
+    // Initials have full stops.
+    let word = r"(?:(?:\p{Lu}\.)+|\p{Lu}[\w'’-]*)";
+    Regex::new(&format!(r"^\s*(?:is|are|=|:)\s+(?:the |an? )?({word}(?:\s+(?:of |de |van |von )?{word})*)")).ok()
 });
 
-/// The name that follows on subject and predicate: "the capital of Australia is Sydney".
+/// Words that may follow on the name of what something is; on any other, the name is part of a longer description.
+const AFTER_NAME: [&str; 12] =
+    ["and", "which", "who", "with", "in", "since", "now", "today", "as", "according", "located", "by"];
+
+/// The name that follows on subject and predicate, and ends the clause: "the capital of Australia is Sydney".
 fn after_is(sentence: &str, taken: &[Range<usize>]) -> Option<Range<usize>> {
     let end = taken.iter().map(|span| span.end).max()?;
     let name = AFTER_IS.as_ref()?.captures(&sentence[end..])?.get(1)?;
-    Some(end + name.start()..end + name.end())
+    let has_word = name.as_str().split(|c: char| !c.is_alphanumeric()).any(|word| word.chars().count() > 1);
+    let is_possessive = name.as_str().ends_with("'s") || name.as_str().ends_with("’s");
+    let rest = &sentence[end + name.end()..];
+    let ends_clause = match word_at(rest, 0) {
+        Some((word, _)) => AFTER_NAME.contains(&word.as_str()),
+        None => true,
+    };
+    (has_word && !is_possessive && ends_clause).then(|| end + name.start()..end + name.end())
+}
+
+/// Words that may follow on a subject of which something is said.
+const AFTER_SUBJECT: [&str; 33] = [
+    "s", "is", "are", "was", "were", "has", "have", "had", "be", "been", "of", "in", "at", "on", "to", "for", "from",
+    "by", "and", "or", "with", "which", "that", "who", "the", "a", "an", "its", "now", "itself", "will", "can",
+    "about",
+];
+
+/// Whether the subject at `own` is what is spoken of. "Mount Everest base camp" is another thing than Mount Everest: a
+/// noun or a name follows, where a verb ends in s or ed.
+fn is_head(sentence: &str, own: &Range<usize>, predicate: &Range<usize>) -> bool {
+    let rest = sentence.get(own.end..).unwrap_or_default();
+    let Some((word, end)) = word_at(rest, 0).filter(|_| rest.starts_with(' ')) else { return true };
+    if own.end + end - word.len() == predicate.start || AFTER_SUBJECT.contains(&word.as_str()) {
+        return true;
+    }
+    let is_name = rest.trim_start().starts_with(char::is_uppercase);
+    !is_name && (word.ends_with('s') || word.ends_with("ed") || word.ends_with("ly"))
 }
 
 /// A claim that what is known does not bear out.
@@ -436,10 +582,11 @@ pub struct Report {
 }
 
 /// Checks `text`, written on `today` (days since 1970). What stands in `prompt` too, word for word, is quoted.
-pub fn examine(text: &str, prompt: &str, today: Option<i64>, base: &Base) -> Report {
+pub fn examine<'t>(text: &'t str, prompt: &'t str, today: Option<i64>, base: &Base) -> Report {
     let mut report = Report::default();
     let Some(names) = &base.names else { return report };
     let (mut code, mut lookups, mut done) = (None, 0, HashSet::new());
+    let mut quotes = Quotes { prompt, left: QUOTE_BYTES_MAX, known: HashMap::new(), is_cut: false };
     for found in names.find_iter(text) {
         let (subject, own_case) = &base.patterns[found.pattern().as_usize()];
         let place = found.range();
@@ -466,10 +613,11 @@ pub fn examine(text: &str, prompt: &str, today: Option<i64>, base: &Base) -> Rep
             if !done.insert((sentence.start, *subject, *predicate)) {
                 continue;
             }
-            let is_quoted = !prompt.is_empty() && prompt.contains(words);
-            if is_quoted || !Stance::of(words).is_statement() {
+            if !is_head(words, &own, &named) || !Stance::of(words).is_statement() || quotes.hold(words) {
+                report.is_cut |= quotes.is_cut;
                 continue;
             }
+            report.is_cut |= quotes.is_cut;
             let claim = Claim { words, taken: [own, named], rivals: base.objects.get(predicate), today };
             if let Some(mut conflict) = claim.judge(facts, &mut report.agreed) {
                 conflict.span = sentence.start + conflict.span.start..sentence.start + conflict.span.end;
@@ -482,6 +630,32 @@ pub fn examine(text: &str, prompt: &str, today: Option<i64>, base: &Base) -> Rep
         }
     }
     report
+}
+
+/// What the prompt says word for word.
+struct Quotes<'t> {
+    prompt: &'t str,
+    /// Bytes that may still be searched.
+    left: usize,
+    known: HashMap<&'t str, bool>,
+    /// Whether there was a sentence for which nothing was left.
+    is_cut: bool,
+}
+
+impl<'t> Quotes<'t> {
+    fn hold(&mut self, words: &'t str) -> bool {
+        if let Some(known) = self.known.get(words) {
+            return *known;
+        }
+        if self.prompt.len() > self.left {
+            self.is_cut = true;
+            return false;
+        }
+        self.left -= self.prompt.len();
+        let is_quoted = memchr::memmem::find(self.prompt.as_bytes(), words.as_bytes()).is_some();
+        self.known.insert(words, is_quoted);
+        is_quoted
+    }
 }
 
 /// A sentence about a subject and a predicate.
@@ -551,7 +725,7 @@ fn stated(words: &str, taken: &[Range<usize>], object: &Object) -> Option<Range<
     match object {
         Object::Number(known, unit) => numbers(words)
             .into_iter()
-            .filter(|number| is_free(&number.span) && (unit.is_empty() || number.unit == *unit))
+            .filter(|number| is_free(&number.span) && (unit.name.is_empty() || number.unit.name == unit.name))
             .find(|number| (number.value - known).abs() <= number.half_unit)
             .map(|number| number.span),
         Object::Days(..) => date::mentions(words).into_iter().next().map(|mention| mention.span),
@@ -640,6 +814,10 @@ mod tests {
 {"subject":"Acme","predicate":"founded","predicate_aliases":["founding"],"object":"1987-03-05"}
 {"subject":"Acme","predicate":"chief_executive","predicate_aliases":["CEO"],"object":"Jane Doe","valid_from":"2022-01-01"}
 {"subject":"Acme","predicate":"chief_executive","object":"John Roe","valid_to":"2021-12-31"}
+{"subject":"Basic plan","predicate":"price","predicate_aliases":["costs"],"object":"$49 per month"}
+{"subject":"Gold plan","predicate":"price","predicate_aliases":["costs"],"object":"$49"}
+{"subject":"Borg","predicate":"chief_executive","predicate_aliases":["CEO"],"object":"Maria Lindqvist"}
+{"subject":"Borg","predicate":"hotline","object":"0800 1234567 890"}
 {"subject":"filing fee","predicate":"amount","predicate_aliases":["is"],"object":"$120","replaced_by":"$150"}
 "#;
 
@@ -669,6 +847,37 @@ mod tests {
         check("France has a population of 65 million people.", &[(conflict, "65 million")]);
         check("Acme was founded on 5 March 1986.", &[(conflict, "5 March 1986")]);
         check("The CEO of Acme is Ann Other.", &[(conflict, "Ann Other")]);
+        check("The CEO of Acme is Maria Lindqvist of Borg.", &[(conflict, "Maria Lindqvist")]);
+        check("The Basic plan costs $59 per month.", &[(conflict, "$59")]);
+        check("The Basic plan costs $59/month.", &[(conflict, "$59")]);
+        check("The Basic plan costs $59 a month.", &[(conflict, "$59")]);
+        check("Everest stands 8,000 m high.", &[(conflict, "8,000")]);
+    }
+
+    #[test]
+    fn what_is_said_of_something_else_is_no_conflict() {
+        for text in [
+            "The capital of Australia is Europe's largest tourist hub.",
+            "The capital of Australia is Home to the Parliament.",
+            "The capital of Australia is Oceania’s oldest planned city.",
+            "Mount Everest base camp is 5,364 m high.",
+            "Everest Base Camp is 5,364 m high.",
+            "The Basic plan costs $588 per year.",
+            "The Basic plan costs $588 annually.",
+            "The Basic plan costs $20 less than before.",
+            "The Basic plan costs $588.",
+            "The Gold plan costs $588 a year.",
+            "The CEO of Borg is M. Lindqvist.",
+            "The CEO of Borg is M.K. Lindqvist.",
+        ] {
+            check(text, &[]);
+        }
+    }
+
+    #[test]
+    fn values_of_the_files_stand_in_details() {
+        let found = report("The hotline of Borg is Other Number.", "2024");
+        assert_eq!(found.conflicts[0].detail, "known is 0800 1234567 890");
     }
 
     #[test]
@@ -690,9 +899,15 @@ mod tests {
             "The capital of Australia is Canberra.",
             "The capital city of AUSTRALIA is Canberra",
             "Everest is 8849 m tall.",
+            "Everest is 8,849 m high above sea level.",
+            "The height of Everest is 8,849 m above sea level.",
             "France has a population of about 68,123,000 or 68 million people.",
             "Acme was founded in 1987.",
             "NZ has its capital at Wellington.",
+            "The Basic plan costs $49 a month.",
+            "The Basic plan costs $49.",
+            "The Basic plan has a monthly price of 49 dollars per month.",
+            "The Gold plan costs $49 per month.",
         ] {
             let found = report(text, "2024-05-13");
             assert_eq!((found.agreed, found.conflicts.len()), (1, 0), "{text}: {found:?}");
@@ -733,6 +948,31 @@ mod tests {
         let base = Base::new(facts.collect()).unwrap();
         let found = examine(&"x p1 is 2. ".repeat(20_000), "", None, &base);
         assert!(found.is_cut);
+    }
+
+    #[test]
+    fn quotes_and_rivals_have_a_budget() {
+        let prompt = "The capital of Australia is Sydney. It lies there.";
+        let mut quotes = Quotes { prompt, left: 2 * prompt.len(), known: HashMap::new(), is_cut: false };
+        for (words, expected, is_cut) in [
+            ("It lies there.", true, false),
+            ("It lies there.", true, false),
+            ("It lies here.", false, false),
+            ("It lies here.", false, false),
+            ("The capital of Australia is Sydney.", false, true),
+            ("It lies there.", true, true),
+        ] {
+            assert_eq!((quotes.hold(words), quotes.is_cut), (expected, is_cut), "{words}");
+        }
+        let rivals = HashSet::from(["port town".to_owned(), "port".to_owned(), "a b c d e f g h i".to_owned()]);
+        for (text, expected) in [
+            ("by Port Town, x", Some("Port Town")),
+            ("Port, Town", Some("Port")),
+            ("Portly", None),
+            ("a b c d e f g h i", None),
+        ] {
+            assert_eq!(rival(text, &rivals, |_| true).map(|span| &text[span]), expected, "{text}");
+        }
     }
 
     proptest! {

@@ -1,8 +1,10 @@
 //! Tool calls that an answer writes as text, as models without a channel for them do.
 //!
 //! Three forms, each of which must be the whole answer, a code fence around it left aside:
-//! - `[{"name": "f", "arguments": {...}}]`, also one such object, also `[{"f": {...}}]` where a known tool is named
-//! - `<tool_call>{"name": "f", "arguments": {...}}</tool_call>`, once or more often, with text before the first (Hermes, Qwen)
+//! - `[{"name": "f", "arguments": {...}}]`, also one such object, also `[{"f": {...}}]`, where a known tool is named: much
+//!   else has a name and parameters
+//! - `<tool_call>{"name": "f", "arguments": {...}}</tool_call>`, once or more often, with text before the first (Hermes, Qwen),
+//!   and nothing behind the last: prose about the tags goes on
 //! - `[f(a=1, b="x"), g()]`, calls as in Python (Llama)
 //!
 //! **Source**: the chat templates of the models named; the shapes in gorilla's function-calling leaderboard.
@@ -28,6 +30,9 @@ pub struct TextCall {
     pub args: Value,
     /// Where the call, or what should be one, stands.
     pub span: Range<usize>,
+    /// Whether the form says by itself that it is a call: tags, and nothing else. Lists of objects or of names with
+    /// parentheses, and tags that end a text, may also be data or an example.
+    pub is_explicit: bool,
 }
 
 /// The calls in `text`, if that is what it consists of. `is_tool` knows the names of the tools.
@@ -35,7 +40,7 @@ pub fn in_text(text: &str, is_tool: impl Fn(&str) -> bool) -> Vec<TextCall> {
     let span = unfenced(text);
     let inner = &text[span.clone()];
     let mut calls = if inner.contains("<tool_call>") {
-        tagged(text, span)
+        tagged(text, span, &is_tool)
     } else if inner.starts_with(['[', '{']) {
         let json = serde_json::from_str(inner).ok().map(|value| listed(value, span.clone(), &is_tool));
         json.unwrap_or_else(|| pythonic(text, span).unwrap_or_default())
@@ -66,24 +71,34 @@ fn unfenced(text: &str) -> Range<usize> {
     }
 }
 
-fn tagged(text: &str, span: Range<usize>) -> Vec<TextCall> {
+fn tagged(text: &str, span: Range<usize>, is_tool: &impl Fn(&str) -> bool) -> Vec<TextCall> {
     const OPEN: &str = "<tool_call>";
     const CLOSE: &str = "</tool_call>";
     let (mut calls, mut at) = (Vec::new(), span.start);
+    let is_explicit = text[span.clone()].starts_with(OPEN);
     while let Some(found) = text[at..span.end].find(OPEN).filter(|_| calls.len() < CALLS_MAX) {
         let start = at + found + OPEN.len();
         let length = text[start..span.end].find(CLOSE).unwrap_or(span.end - start);
-        let part = &text[start..start + length];
+        let part = text[start..start + length].trim();
+        let is_apart = at > span.start && !text[at..at + found].trim().is_empty();
+        if is_apart || !part.starts_with(['{', '[']) {
+            return Vec::new();
+        }
         let place = start..start + length;
-        match serde_json::from_str::<Value>(part.trim()) {
-            Ok(value) => calls.extend(named(&value, &place)),
-            Err(_) => {
-                calls.push(TextCall { name: String::new(), args: Value::String(part.trim().to_owned()), span: place })
-            }
+        match serde_json::from_str::<Value>(part) {
+            Ok(value) => calls.extend(named(&value, &place).map(|call| TextCall { is_explicit, ..call })),
+            Err(_) => calls.push(TextCall {
+                name: String::new(),
+                args: Value::String(part.to_owned()),
+                span: place,
+                is_explicit,
+            }),
         }
         at = (start + length + CLOSE.len()).min(span.end);
     }
-    calls
+    let goes_on = calls.len() < CALLS_MAX && !text[at..span.end].trim().is_empty();
+    let is_known = is_explicit || calls.iter().any(|call| is_tool(&call.name));
+    if goes_on || !is_known { Vec::new() } else { calls }
 }
 
 fn listed(value: Value, span: Range<usize>, is_tool: &impl Fn(&str) -> bool) -> Vec<TextCall> {
@@ -91,20 +106,20 @@ fn listed(value: Value, span: Range<usize>, is_tool: &impl Fn(&str) -> bool) -> 
         Value::Array(items) => items,
         other => vec![other],
     };
-    let calls: Vec<TextCall> = items.iter().filter_map(|item| named(item, &span)).collect();
-    if !calls.is_empty() && calls.len() == items.len() {
-        return calls;
-    }
-    let keyed: Vec<TextCall> = items.iter().filter_map(|item| keyed(item, &span)).collect();
-    let is_all = !keyed.is_empty() && keyed.len() == items.len();
-    if is_all && keyed.iter().any(|call| is_tool(&call.name)) { keyed } else { Vec::new() }
+    let of = |read: fn(&Value, &Range<usize>) -> Option<TextCall>| -> Vec<TextCall> {
+        let calls: Vec<TextCall> = items.iter().filter_map(|item| read(item, &span)).collect();
+        let is_all = !calls.is_empty() && calls.len() == items.len();
+        if is_all && calls.iter().any(|call| is_tool(&call.name)) { calls } else { Vec::new() }
+    };
+    let calls = of(named);
+    if calls.is_empty() { of(keyed) } else { calls }
 }
 
 /// `{"name": "f", "arguments": {...}}`.
 fn named(value: &Value, span: &Range<usize>) -> Option<TextCall> {
     let name = value["name"].as_str()?.to_owned();
     let args = ["arguments", "parameters", "args", "input"].iter().find_map(|key| value.get(*key))?;
-    Some(TextCall { name, args: decoded(args), span: span.clone() })
+    Some(TextCall { name, args: decoded(args), span: span.clone(), is_explicit: false })
 }
 
 /// `{"f": {...}}`.
@@ -112,7 +127,7 @@ fn keyed(value: &Value, span: &Range<usize>) -> Option<TextCall> {
     let members = value.as_object().filter(|members| members.len() == 1)?;
     let (name, args) = members.iter().next()?;
     let args = decoded(args);
-    args.is_object().then(|| TextCall { name: name.clone(), args, span: span.clone() })
+    args.is_object().then(|| TextCall { name: name.clone(), args, span: span.clone(), is_explicit: false })
 }
 
 /// Arguments that are JSON in a string.
@@ -212,7 +227,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        Some(TextCall { name, args: Value::Object(args), span: start..self.at })
+        Some(TextCall { name, args: Value::Object(args), span: start..self.at, is_explicit: false })
     }
 
     fn value(&mut self, depth: usize) -> Option<Value> {
@@ -323,6 +338,29 @@ mod tests {
             "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": True}}</tool_call>",
             &[("", json!("{\"name\": \"f\", \"arguments\": {\"a\": True}}"))],
         );
+    }
+
+    #[test]
+    fn what_only_looks_like_a_call_is_none() {
+        for text in [
+            r#"{"name": "Ada", "parameters": {"x": 1}}"#,
+            r#"[{"name": "Bob", "input": "abc"}]"#,
+            "Wrap a call in `<tool_call>` and `</tool_call>`.",
+            "Write <tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call> and wait for the result.",
+            "For example: <tool_call>{\"name\": \"your_function\", \"arguments\": {}}</tool_call>",
+            "The model writes a <tool_call> tag, then JSON.",
+        ] {
+            check(text, &[]);
+        }
+        for (text, is_explicit) in [
+            (r#"<tool_call>{"name": "g", "arguments": {}}</tool_call>"#, true),
+            (r#"One moment. <tool_call>{"name": "f", "arguments": {}}</tool_call>"#, false),
+            (r#"[{"name": "f", "arguments": {}}, {"name": "g", "arguments": {}}]"#, false),
+            ("[g(a=1)]", false),
+        ] {
+            let found = in_text(text, |name| name == "f");
+            assert!(!found.is_empty() && found.iter().all(|call| call.is_explicit == is_explicit), "{text}: {found:?}");
+        }
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! or the configuration declares for the tool, whether the calls are fields of the log or written as text ([`calls`]).
 //!
 //! **Formula**: value = things that break their schema / things that were checked. One breach fires the signal; it is a
-//! proof where the record itself declares the schema.
+//! proof where the record itself declares the schema; not so an answer that declines or is empty, nor an unknown tool in
+//! what only may be a call.
 //!
 //! **Range**: 0 (all as agreed) to 1 (nothing is). Without a schema, or without anything to hold against it, the engine is
 //! not assessed.
@@ -38,6 +39,7 @@ use compile::{Compiled, Refusal};
 use crate::{
     engines::{
         About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+        language::refusal,
     },
     record::{Kind, Record, json::Json},
     stats::hash,
@@ -445,19 +447,21 @@ impl SchemaValidator {
         let tools = Tools { agreed: &self.agreed.tools, offered: offered.as_deref() };
         if let (Kind::Tool, Some(tool), Some(args)) = (record.kind, &record.tool, &record.args) {
             let text = text_or_json(args);
-            tools.check(tool, &text, ("/tool", 0..tool.len()), checked, |breach| at_pointer(record, "/args", breach));
+            let place = |breach: &Breach| at_pointer(record, "/args", breach);
+            tools.check(tool, &text, ("/tool", 0..tool.len()), true, checked, place);
             return;
         }
         for (index, call) in record.tool_calls.iter().take(calls::CALLS_MAX).enumerate() {
             let field = format!("/tool_calls/{index}/name");
             let prefix = format!("/tool_calls/{index}/args");
             let place = |breach: &Breach| at_pointer(record, &prefix, breach);
-            tools.check(&call.name, &text_or_json(&call.args), (&field, 0..call.name.len()), checked, place);
+            tools.check(&call.name, &text_or_json(&call.args), (&field, 0..call.name.len()), true, checked, place);
         }
         if record.tool_calls.is_empty() && self.settings.calls_in_text {
             for call in calls::in_text(view.response_text(), |name| tools.get(name).is_some()) {
                 let span = call.span.clone();
-                tools.check(&call.name, &call.args, ("/response", span.clone()), checked, |_| {
+                let at = ("/response", span.clone());
+                tools.check(&call.name, &call.args, at, call.is_explicit, checked, |_| {
                     ("/response".into(), span.clone())
                 });
             }
@@ -495,18 +499,20 @@ impl Tools<'_> {
         self.agreed.get(&*name).map(|compiled| (Ok(compiled), false))
     }
 
+    /// `is_call` tells whether it is certain that this is a call: only then an unknown tool or a wrong form proves anything.
     fn check(
         &self,
         tool: &str,
         args: &Value,
         (field, span): (&str, Range<usize>),
+        is_call: bool,
         checked: &mut Checked,
         place: impl Fn(&Breach) -> (Cow<'static, str>, Range<usize>),
     ) {
         let field = || Cow::Owned(field.to_owned());
         if args.is_string() {
             let detail = "the arguments of the call are no JSON".to_owned();
-            return checked.broken_as("schema/not_json", detail, self.offered.is_some(), field(), span);
+            return checked.broken_as("schema/not_json", detail, is_call && self.offered.is_some(), field(), span);
         }
         match self.get(tool) {
             Some((Ok(schema), is_declared)) => checked.take(breaches(schema, args), is_declared, place),
@@ -515,7 +521,7 @@ impl Tools<'_> {
             None if self.offered.is_none_or(|offered| offered.tools.is_empty()) => {}
             None => {
                 let detail = format!("`{}` is none of the tools that were offered", name(tool));
-                checked.broken_as("schema/unknown_tool", detail, true, field(), span);
+                checked.broken_as("schema/unknown_tool", detail, is_call, field(), span);
             }
         }
     }
@@ -538,6 +544,10 @@ fn check_answer(view: &View<'_, '_>, schema: &Compiled, whole: bool, is_declared
             Ok(_) => {
                 let broken = view.response.json.as_ref().map_or(0..text.len(), |part| part.span.clone());
                 let detail = "a schema is declared, and the answer holds no JSON that parses".to_owned();
+                // Who declines, or says nothing, makes nothing up.
+                let says_nothing =
+                    text.trim().is_empty() || refusal::classify(text, view.response).0 == refusal::Refusal::Whole;
+                let is_declared = is_declared && !says_nothing;
                 checked.broken_as("schema/not_json", detail, is_declared, "/response".into(), broken);
             }
             Err(refusal) => checked.refusals.push(refusal),
@@ -652,6 +662,42 @@ mod tests {
         assert_eq!(said.findings[0].detail, "the value lacks `a`");
         let fine = assess(&answered(r#"{"a": 1}"#), Schemas::default());
         assert!(!fine.signals[0].fired && fine.value == Some(0.0));
+    }
+
+    #[test]
+    fn who_declines_or_says_nothing_proves_nothing() {
+        for (response, is_proof) in [
+            ("I'm sorry, but I can't help with that.", false),
+            ("", false),
+            (" \n", false),
+            ("Here you are: a is 1.", true),
+            (r#"{"a": 1"#, true),
+        ] {
+            let said = assess(&answered(response), Schemas::default());
+            let signal = &said.signals[0];
+            assert!(signal.fired && signal.proof == is_proof, "{response:?}: {said:?}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_call_proves_nothing_of_tools_that_nobody_offered() {
+        let tools: Value = serde_json::from_str(TOOLS).unwrap();
+        let assess = |text: &str| {
+            let unit = serde_json::json!({"prompt": "p", "response": text, "tools": tools}).to_string();
+            let said = assess(&unit, Schemas::default());
+            said.signals.first().map(|signal| (signal.fired, signal.proof))
+        };
+        for (text, expected) in [
+            (r#"{"name":"Ada","parameters":{"x":1}}"#, None),
+            (r#"[{"name":"Bob","input":"abc"}]"#, None),
+            ("A call stands in <tool_call> tags, as JSON.", None),
+            (r#"[{"name":"geo.area","input":{"radius":1}},{"name":"Bob","input":{}}]"#, Some((true, false))),
+            ("[area(radius=1)]", Some((true, false))),
+            (r#"<tool_call>{"name":"area","arguments":{}}</tool_call>"#, Some((true, true))),
+            (r#"{"name":"geo.area","parameters":{"radius":"x"}}"#, Some((true, true))),
+        ] {
+            assert_eq!(assess(text), expected, "{text}");
+        }
     }
 
     #[test]
