@@ -195,7 +195,11 @@ impl Walk {
         let times = self.seen.entry(same).or_default();
         *times += 1;
         let key = match id {
-            Some(id) if is_unique(id) => id_key(self.scope, self.has_session, id),
+            // Replayed conversations may have one id twice; within a record these are two calls.
+            Some(id) if is_unique(id) => match *times {
+                1 => id_key(self.scope, self.has_session, id),
+                times => hash::combine(id_key(self.scope, self.has_session, id), times),
+            },
             _ => hash::combine(hash::combine(self.scope, same), *times),
         };
         let args = call.args.clone().into_owned();
@@ -436,7 +440,7 @@ fn error_text(result: &Json<'_>) -> String {
 }
 
 /// About how many bytes a value takes.
-fn weight(value: &Json<'_>) -> u64 {
+pub(super) fn weight(value: &Json<'_>) -> u64 {
     match value {
         Json::String(text) => text.len() as u64,
         Json::Array(items) => items.iter().map(|item| 32 + weight(item)).sum(),
