@@ -103,7 +103,11 @@ impl Message {
             id.map(|id| ("id", string(id)))
                 .into_iter()
                 .chain(session.map(|session| ("session_id", string(session))))
-                .chain(time_ms.and_then(|ms| u64::try_from(ms).ok()).map(|ms| ("timestamp", Json::Number(Number::Unsigned(ms)))))
+                .chain(
+                    time_ms
+                        .and_then(|ms| u64::try_from(ms).ok())
+                        .map(|ms| ("timestamp", Json::Number(Number::Unsigned(ms)))),
+                )
                 .chain([("request", request)])
                 .chain((!has_error).then_some(("response", response)))
                 .chain(error.map(|error| ("error", string(error)))),
@@ -147,7 +151,8 @@ impl Assembler {
     fn push_message(&mut self, step: &mut Step, key: Key, session: Option<String>, message: Message) -> Fate {
         let format = step.format;
         let number = self.turn(step, key, session);
-        let is_same = |turn: &Turn| message.id.is_some() && turn.message.as_ref().is_some_and(|known| known.id == message.id);
+        let is_same =
+            |turn: &Turn| message.id.is_some() && turn.message.as_ref().is_some_and(|known| known.id == message.id);
         if let Some(Body::ClaudeCode(turn)) = self.body(number) {
             if is_same(turn) {
                 if let Some(known) = &mut turn.message {
@@ -267,7 +272,9 @@ fn text_of(content: Json<'static>) -> Json<'static> {
 /// Whether a person says something, and not only tools.
 fn has_text(content: &Json<'_>) -> bool {
     match content {
-        Json::Array(blocks) => blocks.iter().any(|block| block.get("type").and_then(Json::as_str) != Some("tool_result")),
+        Json::Array(blocks) => {
+            blocks.iter().any(|block| block.get("type").and_then(Json::as_str) != Some("tool_result"))
+        }
         Json::Null => false,
         _ => true,
     }

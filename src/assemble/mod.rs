@@ -242,7 +242,8 @@ impl Assembler {
     pub fn push(&mut self, place: Place, bytes: usize, piece: Piece<'static>) -> Pushed {
         self.pieces += 1;
         let format = piece.format;
-        let mut step = Step { place, format, bytes: bytes as u64 + PIECE_BYTES, records: Vec::new(), traffic: Vec::new() };
+        let mut step =
+            Step { place, format, bytes: bytes as u64 + PIECE_BYTES, records: Vec::new(), traffic: Vec::new() };
         let fate = match piece::read(piece) {
             Err(reason) => Fate::Rejected(reason),
             Ok(Part::Aside(what)) => Fate::Aside(Aside { format, what, is_parent: false }),

@@ -61,7 +61,8 @@ fn note(run: &mut Run, joined: Joined) {
 }
 
 fn run_with(limits: &Limits, lines: &[(Container, &str, &str)]) -> Run {
-    let (mut assembler, mut pairer, mut run) = (Assembler::new(limits), tool_calls::Pairer::new(limits), Run::default());
+    let (mut assembler, mut pairer, mut run) =
+        (Assembler::new(limits), tool_calls::Pairer::new(limits), Run::default());
     for (number, (container, source, text)) in (1..).zip(lines) {
         let place = place(source, number);
         let pushed = match RecordReader::default().read(text.as_bytes()) {
@@ -89,7 +90,9 @@ fn run(container: Container, lines: &[&str]) -> Run {
 }
 
 fn chunk(id: &str, delta: &str, finish: &str) -> String {
-    format!(r#"{{"id":"{id}","object":"chat.completion.chunk","choices":[{{"index":0,"delta":{delta},"finish_reason":{finish}}}]}}"#)
+    format!(
+        r#"{{"id":"{id}","object":"chat.completion.chunk","choices":[{{"index":0,"delta":{delta},"finish_reason":{finish}}}]}}"#
+    )
 }
 
 fn usage(id: &str, tokens: u32) -> String {
@@ -203,10 +206,14 @@ fn batches_are_joined_in_either_order() {
 #[test]
 fn mcp_calls_are_paired_by_id_and_connection() {
     let call = |id: &str, city: &str| {
-        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"weather","arguments":{{"city":"{city}"}}}}}}"#)
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"weather","arguments":{{"city":"{city}"}}}}}}"#
+        )
     };
     let answer = |id: &str, text: &str| {
-        format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{text}"}}],"isError":false}}}}"#)
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{text}"}}],"isError":false}}}}"#
+        )
     };
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     let tools = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"weather","inputSchema":{"type":"object"}}]}}"#;
@@ -349,17 +356,16 @@ fn a_codex_session_becomes_calls_of_the_model_and_of_tools() {
 #[test]
 fn events_find_their_span_whichever_comes_first() {
     let event = |name: &str, body: &str| {
-        format!(r#"{{"trace_id":"ab","span_id":"cd","event":"gen_ai.{name}","time":"1795187162231231093","body":{body}}}"#)
+        format!(
+            r#"{{"trace_id":"ab","span_id":"cd","event":"gen_ai.{name}","time":"1795187162231231093","body":{body}}}"#
+        )
     };
     let user = event("user.message", r#"{"content":"Hello!"}"#);
     let choice = event("choice", r#"{"index":0,"message":{"content":"Hi"}}"#);
     let mut span = Record::new(Kind::Llm);
     span.id = Some("span".into());
-    span.span = Some(Box::new(crate::record::Span {
-        trace_id: Some("ab".into()),
-        id: Some("cd".into()),
-        parent_id: None,
-    }));
+    span.span =
+        Some(Box::new(crate::record::Span { trace_id: Some("ab".into()), id: Some("cd".into()), parent_id: None }));
     let expected = concat!(
         r#"Some("span") {"request":{"messages":[{"role":"user","content":"Hello!"}]},"#,
         r#""response":{"object":"chat.completion","choices":[{"index":0,"message":{"content":"Hi"}}]}}"#
@@ -485,7 +491,9 @@ proptest! {
 fn paired(records: &[&str]) -> Vec<(u64, String)> {
     let (mut pairer, mut run) = (tool_calls::Pairer::new(&Limits::default()), Run::default());
     for (number, text) in (1..).zip(records) {
-        let Parsed::One(Ok(Entry::Record(record))) = RecordReader::default().read(text.as_bytes()) else { panic!("{text}") };
+        let Parsed::One(Ok(Entry::Record(record))) = RecordReader::default().read(text.as_bytes()) else {
+            panic!("{text}")
+        };
         if let Some(traffic) = tool_calls::traffic_of(&record, &place("log", number)) {
             pairer.push(traffic).into_iter().for_each(|joined| note(&mut run, joined));
         }
@@ -504,7 +512,9 @@ fn said(text: &str) -> String {
 }
 
 fn called(id: &str, city: &str) -> String {
-    format!(r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"{{\"city\":\"{city}\"}}"}}}}]}}"#)
+    format!(
+        r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"{{\"city\":\"{city}\"}}"}}}}]}}"#
+    )
 }
 
 fn answered(id: &str, text: &str) -> String {

@@ -23,11 +23,7 @@ use lru::LruCache;
 
 use crate::{
     input::Place,
-    record::{
-        Format, Kind, LatencySource, Message, Prompt, Record, ToolCall,
-        json::Json,
-        piece::mcp::plain_result,
-    },
+    record::{Format, Kind, LatencySource, Message, Prompt, Record, ToolCall, json::Json, piece::mcp::plain_result},
     stats::hash,
 };
 
@@ -335,7 +331,8 @@ impl Pairer {
                         let (key, id_key, id) = (name, Some(name), Some(id));
                         let (session, place, bytes) = (session.clone(), place.clone(), 0);
                         let args = Json::Null;
-                        let open = Open { key, id_key, id, place, format, session, scope, tool, args, time_ms: None, bytes };
+                        let open =
+                            Open { key, id_key, id, place, format, session, scope, tool, args, time_ms: None, bytes };
                         records.push(open.answered(answer));
                     }
                 }
@@ -346,7 +343,8 @@ impl Pairer {
                     }
                     let answer = Answer { result, is_error, time_ms: None, duration_ms: None };
                     let (session, place, time_ms, bytes) = (session.clone(), place.clone(), None, 0);
-                    let open = Open { key, id_key: None, id, place, format, session, scope, tool, args, time_ms, bytes };
+                    let open =
+                        Open { key, id_key: None, id, place, format, session, scope, tool, args, time_ms, bytes };
                     records.push(known.unwrap_or(open).answered(answer));
                 }
                 Action::Recorded { id } => {

@@ -166,7 +166,6 @@ fn absent(id: &'static str, question: Question, ratio: f64) -> Signal {
     Signal::absent(id, question, Tier::One, RatioSource::default_or_config(ratio, LIKELIHOOD_RATIO))
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,7 +192,8 @@ mod tests {
 
     #[test]
     fn loops_are_sequences_that_come_again() {
-        let of = |calls: &[u64]| judge(&calls.iter().zip(0..).map(|(call, at)| (*call, at)).collect::<Vec<_>>()).looping;
+        let of =
+            |calls: &[u64]| judge(&calls.iter().zip(0..).map(|(call, at)| (*call, at)).collect::<Vec<_>>()).looping;
         assert_eq!(of(&[1, 2, 1, 2, 1, 2]), Some((2, 3)));
         assert_eq!(of(&[9, 1, 2, 3, 1, 2, 3]), Some((3, 2)));
         assert_eq!(of(&[1, 2, 3, 1, 2, 4]), None);

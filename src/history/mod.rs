@@ -42,8 +42,7 @@ pub use shift::Shift;
 use crate::{
     engines::{
         About, Assessment, Baseline, BaselineEngine, Row, Signal, Tier, facts::identity, row::FIELDS_MAX,
-        runtime::fingerprint,
-        tools,
+        runtime::fingerprint, tools,
     },
     stats::hash,
 };

@@ -155,7 +155,9 @@ impl Reason {
             }
             Reason::Loop { calls, times } => format!("a sequence of {calls} calls has come {times} times in a row"),
             Reason::Flow { number } => {
-                format!("an earlier tool of this session begins flow {number} of the configuration, which this one ends")
+                format!(
+                    "an earlier tool of this session begins flow {number} of the configuration, which this one ends"
+                )
             }
             Reason::Side { chart, points, of, sigmas, above } => {
                 let name = chart.name(names);

@@ -128,8 +128,7 @@ pub struct Analyst<'s> {
 impl Analyst<'_> {
     /// Every unit of a batch, in order.
     pub fn batch<'a>(&self, batch: &'a Batch) -> Part<'a> {
-        let mut part =
-            Part { units: Vec::with_capacity(batch.units.len()), has_pieces: false, has_traffic: false };
+        let mut part = Part { units: Vec::with_capacity(batch.units.len()), has_pieces: false, has_traffic: false };
         for unit in &batch.units {
             let place = |item: Option<u32>, offset: usize| Place {
                 source: batch.source.clone(),

@@ -6,7 +6,9 @@ use anyhow::{Result, bail};
 
 use crate::{
     config::{Settings, nearest},
-    engines::{About, BaselineEngine, Engine, facts, grounding, language, runtime, security, tools, tools::agent::Policy},
+    engines::{
+        About, BaselineEngine, Engine, facts, grounding, language, runtime, security, tools, tools::agent::Policy,
+    },
     history,
     rules::{Library, Scanner},
 };

@@ -233,8 +233,7 @@ fn is_chunk(value: &Json<'_>, has_delta: bool) -> bool {
     let kind = |key: &str| value.get(key).and_then(Json::as_str).unwrap_or_default();
     let is_event = || matches!(kind("type"), "message_start" | "content_block_stop" | "message_stop" | "ping");
     kind("object") == "chat.completion.chunk"
-        || ((has_delta || is_event() || kind("type").starts_with("response."))
-            && Stream::event_of(value).is_some())
+        || ((has_delta || is_event() || kind("type").starts_with("response.")) && Stream::event_of(value).is_some())
 }
 
 #[cfg(test)]

@@ -124,13 +124,16 @@ impl Policy {
         if settings.flow.len() > FLOWS_MAX {
             return Err(format!("more than {FLOWS_MAX} flows"));
         }
-        let model = |(pattern, model): (&String, &ModelSettings)| {
-            Ok((glob(pattern)?.compile_matcher(), list(&model.allow)?))
-        };
+        let model =
+            |(pattern, model): (&String, &ModelSettings)| Ok((glob(pattern)?.compile_matcher(), list(&model.allow)?));
         Ok(Policy {
             allow: list(&settings.allow)?,
             models: settings.models.iter().map(model).collect::<Result<_, String>>()?,
-            flows: settings.flow.iter().map(|flow| Ok((set(&flow.from)?, set(&flow.to)?))).collect::<Result<_, String>>()?,
+            flows: settings
+                .flow
+                .iter()
+                .map(|flow| Ok((set(&flow.from)?, set(&flow.to)?)))
+                .collect::<Result<_, String>>()?,
         })
     }
 
@@ -160,7 +163,8 @@ pub fn fill_row(record: &Record<'_>, policy: &Policy, row: &mut Row) {
     let Some(tool) = record.tool.as_deref().filter(|_| record.kind == Kind::Tool) else { return };
     (row.flows_begun, row.flows_ended) = policy.flows_of(tool);
     row.tool_bytes = tool.len();
-    row.result = record.result.as_ref().map(Json::canonical_hash);
+    // Calls are compared within sessions only.
+    row.result = record.result.as_ref().filter(|_| row.session.is_some()).map(Json::canonical_hash);
 }
 
 /// Are all tools allowed?
@@ -276,7 +280,8 @@ mod tests {
 
     #[test]
     fn flows_are_bits() {
-        let policy = settings("[[flow]]\nfrom=['read_*']\nto=['send_*','post_*']\n[[flow]]\nfrom=['db_*']\nto=['send_*']");
+        let policy =
+            settings("[[flow]]\nfrom=['read_*']\nto=['send_*','post_*']\n[[flow]]\nfrom=['db_*']\nto=['send_*']");
         let policy = Policy::new(&policy).unwrap();
         assert_eq!(policy.flows_of("read_file"), (1, 0));
         assert_eq!(policy.flows_of("send_mail"), (0, 3));

@@ -52,8 +52,27 @@ const UNCERTAIN: [&str; 22] = [
 ];
 /// Words of a line in which a number may well be computed.
 const COMPUTED: [&str; 22] = [
-    "sum", "average", "mean", "difference", "combined", "together", "increase", "increased", "decrease", "decreased",
-    "new", "updated", "changed", "instead", "from", "after", "remaining", "left", "refund", "approximately", "about",
+    "sum",
+    "average",
+    "mean",
+    "difference",
+    "combined",
+    "together",
+    "increase",
+    "increased",
+    "decrease",
+    "decreased",
+    "new",
+    "updated",
+    "changed",
+    "instead",
+    "from",
+    "after",
+    "remaining",
+    "left",
+    "refund",
+    "approximately",
+    "about",
     "each",
 ];
 
@@ -93,14 +112,22 @@ pub fn misquoted_ids(answer: &str, results: &[&str], texts: &[&str]) -> Vec<Cont
     if ids.is_empty() {
         return Vec::new();
     }
-    let known: HashSet<String> = results.iter().chain(texts).flat_map(|text| tokens(text)).map(|(_, token)| token.to_ascii_lowercase()).collect();
-    let mut said: Vec<&str> = results.iter().flat_map(|text| tokens(text)).map(|(_, token)| token).filter(|token| is_id(token)).collect();
+    let known: HashSet<String> = results
+        .iter()
+        .chain(texts)
+        .flat_map(|text| tokens(text))
+        .map(|(_, token)| token.to_ascii_lowercase())
+        .collect();
+    let mut said: Vec<&str> =
+        results.iter().flat_map(|text| tokens(text)).map(|(_, token)| token).filter(|token| is_id(token)).collect();
     said.sort_unstable();
     said.dedup();
     let is_misquoted = |id: &&str| {
         let mut near = said.iter().filter(|other| is_one_off(id, other));
         let twin = near.next();
-        !known.contains(&id.to_ascii_lowercase()) && near.next().is_none() && twin.is_some_and(|twin| !is_next(id, twin))
+        !known.contains(&id.to_ascii_lowercase())
+            && near.next().is_none()
+            && twin.is_some_and(|twin| !is_next(id, twin))
     };
     let found = ids.into_iter().filter(|(_, id)| is_misquoted(id));
     found.map(|(at, id)| Contradiction { rule: ID_RULE, span: at..at + id.len() }).collect()
@@ -240,7 +267,8 @@ pub fn claimed_success(answer: &str) -> Option<Contradiction> {
         |(start, sentence)| {
             let lower = sentence.to_ascii_lowercase();
             let at = lower.find(WORD)?;
-            let is_certain = !words(&lower).any(|word| UNCERTAIN.contains(&word)) && !sentence.trim_end().ends_with('?');
+            let is_certain =
+                !words(&lower).any(|word| UNCERTAIN.contains(&word)) && !sentence.trim_end().ends_with('?');
             let span = start + at..start + at + WORD.len();
             is_certain.then_some(Contradiction { rule: SUCCESS_RULE, span })
         },
@@ -270,7 +298,8 @@ fn parts(text: &str, end: char) -> impl Iterator<Item = (usize, &str)> {
 /// Whether a result says that the tool failed.
 fn says_failure(message: &Message<'_>) -> bool {
     let text = message.text.trim_start();
-    let is_error = |value: &Json<'_>| value.get("error").is_some_and(|error| !matches!(error, Json::Null | Json::Bool(false)));
+    let is_error =
+        |value: &Json<'_>| value.get("error").is_some_and(|error| !matches!(error, Json::Null | Json::Bool(false)));
     message.is_error
         || ["Error:", "error:", "ERROR:", "Exception:"].iter().any(|word| text.starts_with(word))
         || (text.starts_with('{') && Json::parse(text.as_bytes()).is_ok_and(|value| is_error(&value)))
@@ -302,7 +331,8 @@ impl Engine for ContradictionEngine {
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
         let record = view.record;
         let Prompt::Messages(messages) = &record.prompt else { return None };
-        let is_result = |message: &&Message<'_>| message.call_id.is_some() || matches!(&*message.role, "tool" | "function");
+        let is_result =
+            |message: &&Message<'_>| message.call_id.is_some() || matches!(&*message.role, "tool" | "function");
         let answer = record.response.as_deref().filter(|_| record.kind == Kind::Llm)?;
         if !messages.iter().any(|message| is_result(&message)) {
             return None;

@@ -6,10 +6,7 @@
 //! **Source**: modelcontextprotocol.io, schema 2025-06-18; the log of the desktop client as it is on disk.
 
 use super::{Part, text, time_ms};
-use crate::record::{
-    Kind, Record,
-    json::Json,
-};
+use crate::record::{Kind, Record, json::Json};
 
 /// One message.
 #[derive(Debug)]
@@ -133,7 +130,11 @@ pub fn declared(result: &mut Json<'static>) -> Option<Vec<Json<'static>>> {
 }
 
 /// A tool record with the outcome of a call: structured content, else the JSON of a single text, else the content.
-pub fn record_of(tool: String, args: Json<'static>, outcome: Option<Result<Json<'static>, Json<'static>>>) -> Record<'static> {
+pub fn record_of(
+    tool: String,
+    args: Json<'static>,
+    outcome: Option<Result<Json<'static>, Json<'static>>>,
+) -> Record<'static> {
     let mut record = Record::new(Kind::Tool);
     record.tool = Some(tool.into());
     record.args = Some(args);

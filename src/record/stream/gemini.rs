@@ -21,10 +21,8 @@ pub struct Stream {
 /// Whether an object is a response, or a part of one.
 pub fn is_part(object: &Json<'_>) -> bool {
     let is_candidate = |value: &Json<'_>| value.get("content").is_some() || either(value, FINISH).is_some();
-    let has_candidates = object
-        .get("candidates")
-        .and_then(Json::as_array)
-        .is_some_and(|all| all.first().is_some_and(is_candidate));
+    let has_candidates =
+        object.get("candidates").and_then(Json::as_array).is_some_and(|all| all.first().is_some_and(is_candidate));
     let only_usage = || either(object, USAGE).is_some_and(|usage| either(usage, PROMPT_TOKENS).is_some());
     has_candidates || object.get("candidates").is_none() && only_usage()
 }
@@ -66,12 +64,9 @@ impl Stream {
 
     /// Takes the next part.
     pub fn absorb(&mut self, mut part: Json<'static>) -> Progress {
-        for (slot, spellings) in [
-            (&mut self.usage, USAGE),
-            (&mut self.id, ID),
-            (&mut self.version, VERSION),
-            (&mut self.feedback, FEEDBACK),
-        ] {
+        for (slot, spellings) in
+            [(&mut self.usage, USAGE), (&mut self.id, ID), (&mut self.version, VERSION), (&mut self.feedback, FEEDBACK)]
+        {
             *slot = take_either(&mut part, spellings).or(slot.take());
         }
         if let Some(Json::Array(candidates)) = part.take("candidates")
@@ -108,7 +103,8 @@ impl Stream {
     pub fn into_body(self) -> Json<'static> {
         let content = object([("parts", Json::Array(self.parts)), ("role", string("model"))]);
         let candidate = object([("content", content)].into_iter().chain(self.finish.map(|why| (FINISH[0], why))));
-        let others = [(USAGE[0], self.usage), (VERSION[0], self.version), (ID[0], self.id), (FEEDBACK[0], self.feedback)];
+        let others =
+            [(USAGE[0], self.usage), (VERSION[0], self.version), (ID[0], self.id), (FEEDBACK[0], self.feedback)];
         let others = others.into_iter().filter_map(|(key, value)| Some((key, value?)));
         object([("candidates", Json::Array(vec![candidate]))].into_iter().chain(others))
     }
@@ -122,7 +118,10 @@ mod tests {
     fn partial_responses_become_one() {
         let mut stream = Stream::default();
         for (part, expected) in [
-            (r#"{"candidates":[{"content":{"parts":[{"text":"Part 1. "}],"role":"model"},"index":0}]}"#, Progress::Open),
+            (
+                r#"{"candidates":[{"content":{"parts":[{"text":"Part 1. "}],"role":"model"},"index":0}]}"#,
+                Progress::Open,
+            ),
             (r#"{"usageMetadata":{"promptTokenCount":100,"candidatesTokenCount":10}}"#, Progress::Open),
             (
                 r#"{"candidates":[{"content":{"parts":[{"text":"Part 2."},{"functionCall":{"name":"f","args":{}}}]},"finishReason":"STOP"}]}"#,

@@ -102,8 +102,7 @@ impl Stream {
                 return Some((StreamDialect::OpenaiResponses, None));
             }
         }
-        gemini::is_part(object)
-            .then(|| (StreamDialect::Gemini, text("responseId").or_else(|| text("response_id"))))
+        gemini::is_part(object).then(|| (StreamDialect::Gemini, text("responseId").or_else(|| text("response_id"))))
     }
 
     /// Whether the event begins a new stream, so that the one before it under the same id is over.

@@ -48,7 +48,8 @@ impl Stream {
             }
             _ => {
                 self.response = event.take("response").or(self.response.take());
-                self.has_ended |= matches!(kind.as_str(), "response.completed" | "response.incomplete" | "response.failed");
+                self.has_ended |=
+                    matches!(kind.as_str(), "response.completed" | "response.incomplete" | "response.failed");
             }
         }
         if self.has_ended { Progress::Complete } else { Progress::Open }
@@ -88,7 +89,8 @@ mod tests {
         stream.into_body().to_compact_string()
     }
 
-    const CREATED: &str = r#"{"type":"response.created","response":{"id":"resp_1","object":"response","model":"m","output":[]}}"#;
+    const CREATED: &str =
+        r#"{"type":"response.created","response":{"id":"resp_1","object":"response","model":"m","output":[]}}"#;
     const DELTA: &str = r#"{"type":"response.output_text.delta","item_id":"i","output_index":0,"delta":"Hi"}"#;
     const DONE: &str = r#"{"type":"response.completed","response":{"id":"resp_1","object":"response","model":"m","output":[{"type":"message"}]}}"#;
 
