@@ -118,6 +118,8 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
             ("engines/tools/pattern.rs", "engines.tools.pattern"),
             ("engines/tools/length.rs", "engines.tools.length"),
             ("engines/tools/error.rs", "engines.tools.error"),
+            ("engines/tools/contradiction.rs", "engines.tool_contradiction"),
+            ("engines/tools/agent.rs", "agents"),
         ],
     ),
     (
@@ -131,6 +133,7 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
             ("history/shift.rs", "history.shift"),
             ("history/consistency.rs", "history.consistency"),
             ("history/turns.rs", "history.turns"),
+            ("history/agent.rs", ""),
             ("history/adaptive.rs", "history.adaptive"),
         ],
     ),

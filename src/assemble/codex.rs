@@ -8,6 +8,8 @@
 //! **Limits**: lines have no time at which a call of the model began, so that nothing is known of latency.
 //! `duration_ms` of `task_complete` is that of a whole task and of no call.
 
+use std::sync::Arc;
+
 use crate::{
     input::Place,
     record::{
@@ -21,20 +23,20 @@ use crate::{
 
 use super::{Assembler, Body, Fate, Joined, Key, Step, Whole, object, string, tool_calls::Action};
 
+/// Bytes of the instructions of a session that its calls bring along; further ones are cut.
+const INSTRUCTIONS_BYTES_MAX: usize = 64 << 10;
+
 /// What is remembered of a session.
 #[derive(Debug, Default)]
 pub struct Session {
-    id: Option<String>,
-    provider: Option<String>,
-    instructions: Option<String>,
-    model: Option<String>,
+    head: Arc<Head>,
     total: Option<u64>,
 }
 
 /// A call of the model, and what comes before it.
 #[derive(Debug, Default)]
 pub struct Turn {
-    session: Head,
+    session: Arc<Head>,
     inputs: Vec<Json<'static>>,
     /// What was said after the model had begun.
     next_inputs: Vec<Json<'static>>,
@@ -53,6 +55,15 @@ struct Head {
     model: Option<String>,
 }
 
+impl Session {
+    /// Another model answers from here on.
+    fn answered_by(&mut self, model: Option<String>) {
+        if model.is_some() && model != self.head.model {
+            Arc::make_mut(&mut self.head).model = model;
+        }
+    }
+}
+
 impl Turn {
     pub fn join(mut self, format: Format) -> Option<Joined> {
         self.take_call(format)
@@ -63,7 +74,7 @@ impl Turn {
         let inputs = std::mem::replace(&mut self.inputs, std::mem::take(&mut self.next_inputs));
         let (outputs, usage) = (std::mem::take(&mut self.outputs), self.usage.take());
         let has_items = !inputs.is_empty() || !outputs.is_empty();
-        let Head { id, provider, instructions, model } = self.session.clone();
+        let Head { id, provider, instructions, model } = Head::clone(&self.session);
         let request = object(
             model
                 .iter()
@@ -103,13 +114,17 @@ impl Assembler {
         match said {
             Said::Session { id, provider, instructions } => {
                 step.records.extend(self.take_waiting(key).and_then(super::Open::join));
-                let session = Session { id, provider, instructions, ..Session::default() };
-                self.codex_sessions.put(source, session);
+                let mut instructions = instructions;
+                if let Some(text) = &mut instructions {
+                    text.truncate(text.floor_char_boundary(INSTRUCTIONS_BYTES_MAX));
+                }
+                let head = Arc::new(Head { id, provider, instructions, model: None });
+                self.codex_sessions.put(source, Session { head, total: None });
                 aside("a heading of a session")
             }
             Said::Model(model) => {
                 let session = self.codex_sessions.get_or_insert_mut(source, Session::default);
-                session.model = model.or(session.model.take());
+                session.answered_by(model);
                 aside("a heading of a session")
             }
             Said::Input(item) => {
@@ -139,7 +154,7 @@ impl Assembler {
                     return aside("a token count that was seen before");
                 }
                 session.total = total;
-                session.model = model.or(session.model.take());
+                session.answered_by(model);
                 let place = step.place.clone();
                 let Some(turn) = self.codex_turn(step, key, source) else { return Fate::Merged };
                 let is_first = turn.begun.is_none();
@@ -153,7 +168,7 @@ impl Assembler {
     }
 
     fn codex_scope(&mut self, source: u64) -> (u64, Option<String>) {
-        let id = self.codex_sessions.get(&source).and_then(|session| session.id.clone());
+        let id = self.codex_sessions.get(&source).and_then(|session| session.head.id.clone());
         (id.as_ref().map_or(source, |id| hash::name(id)), id)
     }
 
@@ -167,9 +182,7 @@ impl Assembler {
             None => self.begin(step, key, Body::Codex(Turn::default())),
         };
         let session = self.codex_sessions.get_or_insert_mut(source, Session::default);
-        let Session { id, provider, instructions, model, .. } = session;
-        let (id, provider) = (id.clone(), provider.clone());
-        let head = Head { id, provider, instructions: instructions.clone(), model: model.clone() };
+        let head = session.head.clone();
         let Some(Body::Codex(turn)) = self.body(number) else { return None };
         turn.session = head;
         Some(turn)

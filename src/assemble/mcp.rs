@@ -7,7 +7,7 @@
 //!
 //! What `tools/list` declares is remembered per connection, and every call of a tool carries the tool's declaration.
 //!
-//! **Limits**: [`TOOLS_MAX`] declared tools of a connection. The protocol has no times; where the log adds them, the
+//! **Limits**: [`TOOLS_MAX`] declared tools of a connection, of [`DECLARATION_BYTES_MAX`] each. The protocol has no times; where the log adds them, the
 //! duration is the time between the two messages.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -22,10 +22,12 @@ use crate::{
     stats::hash,
 };
 
-use super::{Assembler, Body, Fate, Joined, Key, Step, Whole};
+use super::{Assembler, Body, Fate, Joined, Key, Step, Whole, tool_calls::weight};
 
 /// Declared tools that are remembered of a connection.
 const TOOLS_MAX: usize = 1_024;
+/// About how many bytes a declaration may take that calls bring along; larger ones are not remembered.
+const DECLARATION_BYTES_MAX: u64 = 64 << 10;
 /// Requests that are no calls of tools, and whose responses are still to come, that are remembered of a connection.
 const OTHERS_MAX: usize = 1_024;
 
@@ -152,6 +154,9 @@ impl Connection {
         let has_room = self.tools.len() + tools.len() <= TOOLS_MAX;
         for tool in tools {
             let Some(name) = tool.get("name").and_then(Json::as_str).map(str::to_owned) else { continue };
+            if weight(&tool) > DECLARATION_BYTES_MAX {
+                continue;
+            }
             match self.tools.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, known)) => *known = tool,
                 None if has_room => self.tools.push((name, tool)),

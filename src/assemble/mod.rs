@@ -332,7 +332,11 @@ impl Assembler {
         let open = self.open.remove(&number)?;
         self.bytes -= open.bytes;
         if let Some(waiting) = self.index.get_mut(&open.key) {
-            waiting.retain(|other| *other != number);
+            // As a rule the oldest goes first; a search each time would make many of one name quadratic.
+            match waiting.front() == Some(&number) {
+                true => drop(waiting.pop_front()),
+                false => waiting.retain(|other| *other != number),
+            }
             if waiting.is_empty() {
                 self.index.remove(&open.key);
             }

@@ -533,6 +533,12 @@ fn a_call_that_comes_again_with_the_conversation_is_one_record() {
     // A session that is run again has its ids again.
     let lines = [conversation("a", &[&hello, &oslo, &warm]), conversation("b", &[&hello, &oslo, &warm])];
     assert_eq!(paired(&[&lines[0], &lines[1], &lines[0]]), [(1, once.clone()), (2, once.clone())]);
+    // An id that comes twice in one record is two calls.
+    let twice_the_same = conversation("", &[&hello, &oslo, &warm, &oslo, &warm]);
+    assert_eq!(paired(&[&twice_the_same, &twice_the_same]).len(), 2);
+    let rome = called(LONG, "Rome");
+    let twice_the_id = conversation("", &[&hello, &oslo, &warm, &rome, &warm]);
+    assert_eq!(paired(&[&twice_the_id, &twice_the_id]).len(), 2);
     // Short ids are those of their conversation, and may come again in it.
     let (first, second) = ([called("c", "Oslo"), answered("c", "warm")], [called("c", "Rome"), answered("c", "hot")]);
     let both = conversation("", &[&hello, &first[0], &first[1], &second[0], &second[1], &first[0], &first[1]]);

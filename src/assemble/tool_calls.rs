@@ -169,7 +169,7 @@ pub fn scope_of(record: &Record<'_>, place: &Place) -> u64 {
 struct Walk {
     scope: u64,
     has_session: bool,
-    /// How often each id, tool and arguments came.
+    /// How often each id came, or where ids are short each id, tool and arguments.
     seen: HashMap<u64, u64>,
     /// Calls without results so far, oldest first.
     open: VecDeque<Called>,
@@ -186,14 +186,16 @@ struct Called {
 impl Walk {
     fn called(&mut self, call: &ToolCall<'_>) -> Called {
         let id = call.id.as_deref().filter(|id| !id.is_empty());
-        let same = hash::combine(hash::name(id.unwrap_or_default()), hash::name(&call.name));
-        let same = hash::combine(same, call.args.canonical_hash());
+        let own = id.filter(|id| is_unique(id)).map(|id| id_key(self.scope, self.has_session, id));
+        let same = own.unwrap_or_else(|| {
+            let same = hash::combine(hash::name(id.unwrap_or_default()), hash::name(&call.name));
+            hash::combine(self.scope, hash::combine(same, call.args.canonical_hash()))
+        });
         let times = self.seen.entry(same).or_default();
         *times += 1;
-        let key = match id {
-            Some(id) if is_unique(id) => id_key(self.scope, self.has_session, id),
-            _ => hash::combine(hash::combine(self.scope, same), *times),
-        };
+        // Anonymised conversations may have one id twice; within a record these are two calls.
+        let is_first = own.is_some() && *times == 1;
+        let key = if is_first { same } else { hash::combine(same, *times) };
         let args = call.args.clone().into_owned();
         Called { id: id.map(str::to_owned), key, tool: call.name.clone().into_owned(), args }
     }
@@ -434,7 +436,7 @@ fn error_text(result: &Json<'_>) -> String {
 }
 
 /// About how many bytes a value takes.
-fn weight(value: &Json<'_>) -> u64 {
+pub(super) fn weight(value: &Json<'_>) -> u64 {
     match value {
         Json::String(text) => text.len() as u64,
         Json::Array(items) => items.iter().map(|item| 32 + weight(item)).sum(),

@@ -18,6 +18,7 @@ use crate::{
     record::{
         Aside, Container, Entry, Kind, LatencySource, Parsed, Prompt, Record, RecordReader,
         json::{Json, Number},
+        values::moment_ms,
     },
     redact::Names,
     report::{
@@ -38,6 +39,8 @@ pub const PLACE_BYTES_MAX: usize = 1 << 20;
 const REASONS_MAX: usize = 20;
 /// Characters of a text that the first record shows.
 const EXCERPT_BYTES: usize = 120;
+/// What may hold anything, and is redacted more strictly than names are.
+const TEXTS: [&str; 8] = ["system", "prompt", "context", "response", "error", "args", "result", "tool call"];
 /// JSON in strings is looked into so often.
 const DECODED_MAX: usize = 2;
 
@@ -99,6 +102,7 @@ pub fn inspect(input: &mut Reader, settings: &Settings, scanner: &Scanner, show_
         formats: Formats::default(),
         fields: BTreeMap::new(),
         of_kind: [0; 2],
+        excused: 0,
         pieces: BTreeMap::new(),
         assembler: Assembler::new(&settings.assemble),
         pairer: Pairer::new(&settings.assemble),
@@ -117,9 +121,15 @@ pub fn inspect(input: &mut Reader, settings: &Settings, scanner: &Scanner, show_
                         Some(header) => state.reader.read_row(header, bytes),
                         None => state.reader.read(bytes),
                     };
+                    let is_looked_up = state.seen.places_of < PLACES_MAX && bytes.len() <= PLACE_BYTES_MAX;
+                    let tree = match &batch.header {
+                        _ if !is_looked_up => None,
+                        Some(header) => header.cells(bytes).ok().map(row),
+                        None => Json::parse(bytes).ok(),
+                    };
                     let place =
                         Place { source: batch.source.clone(), line: unit.line, item: unit.item, byte: unit.byte };
-                    state.unit(parsed, if batch.header.is_none() { bytes } else { b"" }, at, &place);
+                    state.unit(parsed, tree.as_ref(), bytes.len(), at, &place);
                 }
             }
         }
@@ -136,15 +146,20 @@ struct At<'a> {
 
 type Counts = BTreeMap<String, Counted>;
 
+/// Records by pointer and unit.
+type Places = BTreeMap<(String, Option<&'static str>), u64>;
+
 struct State<'s> {
     reader: RecordReader,
     names: Names<'s>,
     seen: Inspection,
     formats: Formats,
     /// By position in [`WANTED`]: records, and places with their units.
-    fields: BTreeMap<usize, (u64, BTreeMap<(String, Option<&'static str>), u64>)>,
+    fields: BTreeMap<usize, (u64, Places)>,
     /// Records of LLM calls and of tool calls.
     of_kind: [u64; 2],
+    /// Records that have no response for a good reason: an error, a call of tools.
+    excused: u64,
     pieces: Counts,
     assembler: Assembler,
     pairer: Pairer,
@@ -154,29 +169,27 @@ struct State<'s> {
 }
 
 impl State<'_> {
-    fn unit(&mut self, parsed: Parsed<'_>, bytes: &[u8], at: At<'_>, place: &Place) {
+    fn unit(&mut self, parsed: Parsed<'_>, tree: Option<&Json<'_>>, bytes: usize, at: At<'_>, place: &Place) {
         let entries = match parsed {
             Parsed::One(outcome) => vec![outcome],
             Parsed::Many(items) => items.into_iter().map(|item| item.outcome).collect(),
         };
-        let is_looked_up = self.seen.places_of < PLACES_MAX && bytes.len() <= PLACE_BYTES_MAX;
-        let tree = if is_looked_up { Json::parse(bytes).ok() } else { None };
         for entry in entries {
             match entry {
                 Err(rejected) => self.rejected(rejected.reason, at),
                 Ok(Entry::Piece(piece)) => {
                     count(&mut self.pieces, piece.format.to_string(), at);
-                    let pushed = self.assembler.push(place.clone(), bytes.len(), piece.into_owned());
+                    let pushed = self.assembler.push(place.clone(), bytes, piece.into_owned());
                     self.pushed(pushed, at);
                 }
                 // The lines of a batch are shown as they stand, with the places of their fields.
                 Ok(Entry::Record(record)) if assemble::is_part(&record) && !is_batch(&record) => {
-                    let pushed = self.assembler.push_record(place.clone(), bytes.len(), record.into_owned());
+                    let pushed = self.assembler.push_record(place.clone(), bytes, record.into_owned());
                     self.pushed(pushed, at);
                 }
                 Ok(Entry::Aside(aside)) => self.aside(&aside, at),
                 Ok(Entry::Record(record)) => {
-                    self.record(&record, tree.as_ref(), at);
+                    self.record(&record, tree, at);
                     self.paired(tool_calls::traffic_of(&record, place));
                 }
             }
@@ -243,6 +256,8 @@ impl State<'_> {
         for problem in &record.problems {
             count(&mut self.problems, format!("{} {}", problem.field, self.names.shown(&problem.reason)), at);
         }
+        let is_excused = record.response.is_none() && (record.error.is_some() || !record.tool_calls.is_empty());
+        self.excused += u64::from(record.kind == Kind::Llm && is_excused);
         let is_looked_up = tree.is_some() && self.seen.places_of < PLACES_MAX;
         self.seen.places_of += u64::from(is_looked_up);
         for (index, wanted) in WANTED.iter().enumerate() {
@@ -266,9 +281,10 @@ impl State<'_> {
         let mut row = |name: &str, text: &str| {
             let cut = &text[..text.floor_char_boundary(EXCERPT_BYTES)];
             let shown = self.names.shown(cut);
-            let shown = match self.names.shows_sensitive() {
-                true => excerpt::unredacted_quote(&shown, 0..shown.len()),
-                false => excerpt::quote(&shown, 0..shown.len(), &[]),
+            let is_text = TEXTS.iter().any(|field| name.starts_with(field));
+            let shown = match (is_text, self.names.shows_sensitive()) {
+                (true, false) => excerpt::quote(&shown, 0..shown.len(), &[]),
+                _ => excerpt::unredacted_quote(&shown, 0..shown.len()),
             };
             let more = if cut.len() < text.len() { format!(" … ({} bytes)", text.len()) } else { String::new() };
             rows.push((name.to_owned(), shown + &more));
@@ -305,7 +321,7 @@ impl State<'_> {
     }
 
     fn finish(self, input: &Reader) -> Inspection {
-        let State { mut seen, formats, fields, of_kind, pieces, latencies, rejections, problems, .. } = self;
+        let State { mut seen, formats, fields, of_kind, excused, pieces, latencies, rejections, problems, .. } = self;
         let totals = input.totals();
         (seen.files, seen.bytes) = (totals.files, totals.bytes);
         seen.units = seen.records + seen.pieces + seen.parent + seen.skipped + seen.rejected;
@@ -319,10 +335,12 @@ impl State<'_> {
         for (index, wanted) in WANTED.iter().enumerate() {
             let (records, places) = fields.get(&index).cloned().unwrap_or_default();
             let of = of_kind[usize::from(wanted.kind != Kind::Llm)];
-            if records < of && !wanted.engines.is_empty() {
+            let excused = if wanted.field == "response" { excused } else { 0 };
+            let lacking = of.saturating_sub(records + excused);
+            if lacking > 0 && !wanted.engines.is_empty() {
                 let kind = wanted.kind.as_str();
                 let engines = wanted.engines.to_vec();
-                seen.missing.push(Missing { field: wanted.field, kind, records: of - records, of, engines });
+                seen.missing.push(Missing { field: wanted.field, kind, records: lacking, of, engines });
             }
             if records == 0 {
                 continue;
@@ -334,6 +352,11 @@ impl State<'_> {
         }
         seen
     }
+}
+
+/// A row of a table as an object, so that its cells have places.
+fn row<'a>(cells: Vec<(&'a str, String)>) -> Json<'a> {
+    Json::Object(cells.into_iter().map(|(name, cell)| (name.into(), Json::String(cell.into()))).collect())
 }
 
 fn count(counts: &mut Counts, name: String, at: At<'_>) {
@@ -508,11 +531,7 @@ impl Search<'_, '_> {
                     self.found(Some(unit));
                 }
             }
-            Value::Moment(wanted) if self.fits() => {
-                if crate::record::values::moment_ms(leaf) == Some(*wanted) {
-                    self.found(None);
-                }
-            }
+            Value::Moment(wanted) if self.fits() && moment_ms(leaf) == Some(*wanted) => self.found(None),
             _ => {}
         }
     }

@@ -27,7 +27,9 @@ macro_rules! marks {
 }
 
 marks! {
-    OTLP = "resourceSpans" | "resourceLogs" | "resourceMetrics" | "startTimeUnixNano";
+    OTLP = "resourceSpans" | "resourceLogs" | "resourceMetrics" | "startTimeUnixNano" | "resource_spans"
+        | "resource_logs" | "resource_metrics";
+    BATCHES = "batches";
     SCHEMA_TYPE = "schemaType";
     JSONRPC = "jsonrpc";
     CUSTOM_ID = "custom_id";
@@ -110,7 +112,7 @@ pub(super) fn detect(value: &Json<'_>) -> Container {
     let has = |all: u64| marks & all == all;
     let any = |of: u64| marks & of != 0;
     let text = |key: &str| value.get(key).and_then(Json::as_str).unwrap_or_default();
-    if any(OTLP) {
+    if any(OTLP) || (any(BATCHES) && is_span_batches(value)) {
         return Container::Otlp;
     }
     if any(SCHEMA_TYPE) && text("schemaType") == "ModelInvocationLog" {
@@ -202,6 +204,12 @@ pub(super) fn detect(value: &Json<'_>) -> Container {
         return Container::Bare;
     }
     Container::Native
+}
+
+/// Whether the object is a trace as query interfaces give it: OTLP under another name.
+fn is_span_batches(value: &Json<'_>) -> bool {
+    let batches = value.get("batches").and_then(Json::as_array).unwrap_or_default();
+    batches.iter().any(|batch| batch.get("scopeSpans").or_else(|| batch.get("instrumentationLibrarySpans")).is_some())
 }
 
 fn is_ingest(value: &Json<'_>) -> bool {

@@ -266,11 +266,15 @@ pub enum Note {
     NoText,
     /// Of several answers only the first is read.
     FurtherAnswers,
+    /// The record stood below a key of something else: an export, a log service.
+    Wrapped,
+    /// The record is a row of a table.
+    TableRow,
 }
 
 impl Note {
     /// All notes.
-    pub const ALL: [Note; 7] = [
+    pub const ALL: [Note; 9] = [
         Note::DoubleEncoded,
         Note::Redacted,
         Note::ContentElsewhere,
@@ -278,6 +282,8 @@ impl Note {
         Note::CoarseLatency,
         Note::NoText,
         Note::FurtherAnswers,
+        Note::Wrapped,
+        Note::TableRow,
     ];
 
     /// The name in reports.
@@ -290,6 +296,8 @@ impl Note {
             Note::CoarseLatency => "coarse_latency",
             Note::NoText => "no_text",
             Note::FurtherAnswers => "further_answers",
+            Note::Wrapped => "wrapped",
+            Note::TableRow => "table_row",
         }
     }
 }

@@ -42,6 +42,10 @@ const LLM_NEEDS: [Field; 7] = [
     Field::ResponseTokens,
 ];
 
+/// Names of the end of a call, in lower case without `_` and `-`. With a beginning it gives the latency that is not told.
+const END_NAMES: [&str; 8] =
+    ["endtime", "endedat", "finishedat", "completedat", "endts", "finishtime", "respondedat", "endtimestamp"];
+
 /// What a tool call must have one of, beside its tool.
 const TOOL_NEEDS: [Field; 4] = [Field::Args, Field::Result, Field::ExecutionTimeMs, Field::Error];
 
@@ -55,11 +59,18 @@ pub(super) fn read<'a>(object: Json<'a>, mapping: &Mapping, source: &[u8]) -> Re
     let kind = draft.settle_kind();
     draft.refuse_strangers(kind)?;
     let mut record = Record::new(kind);
+    let span_ms = draft.span_ms();
     draft.read_envelope(&mut record);
     if kind != Kind::Llm {
         draft.read_tool(&mut record);
     }
     draft.read_conversation(&mut record);
+    if record.latency_source.is_none()
+        && let Some(ms) = span_ms
+    {
+        *(if kind == Kind::Llm { &mut record.latency_ms } else { &mut record.execution_time_ms }) = Some(ms);
+        record.latency_source = Some(LatencySource::StartAndEnd);
+    }
     if kind == Kind::Feedback {
         draft.read_feedback(&mut record)?;
     }
@@ -387,6 +398,22 @@ impl<'a, 's> Draft<'a, 's> {
     fn fill_usage(&mut self, usage: Usage, record: &mut Record<'a>) {
         usage.fill(record);
         self.problems.append(&mut record.problems);
+    }
+
+    /// Milliseconds from a beginning that is called so to an end, when the record has both.
+    fn span_ms(&self) -> Option<f64> {
+        let begin = self.place(Field::Timestamp).filter(|_| !self.is_mapped(Field::Timestamp))?;
+        let (key, begin) = &self.entries[begin.entry];
+        if !key.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("start")) {
+            return None;
+        }
+        let is_end = |key: &str| {
+            let plain: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
+            END_NAMES.contains(&plain.to_ascii_lowercase().as_str())
+        };
+        let (_, end) = self.entries.iter().find(|(key, value)| is_end(key) && !value.is_null())?;
+        let ns = values::moment_ns(end, None).ok()? - values::moment_ns(begin, None).ok()?;
+        (ns >= 0).then_some(ns as f64 / 1e6)
     }
 
     /// Whether the record has the field, under a name that any kind of record may use or under one of this kind.
@@ -754,6 +781,23 @@ mod tests {
             "is negative",
         );
         check(r#"{"tool":"t","was_hallucination":true,"confidence":7}"#, Field::Confidence, "is not between 0 and 1");
+    }
+
+    #[test]
+    fn a_beginning_and_an_end_give_the_latency_that_is_not_told() {
+        let check = |json: &str, expected: Option<f64>| {
+            let record = record(json);
+            assert_eq!(record.latency_ms.or(record.execution_time_ms), expected, "{json}");
+        };
+        check(
+            r#"{"prompt":"p","start_time":"2026-01-05T10:00:00.250Z","end_time":"2026-01-05T10:00:01.5Z"}"#,
+            Some(1250.0),
+        );
+        check(r#"{"prompt":"p","startedAt":1767607200.5,"finishedAt":1767607201}"#, Some(500.0));
+        check(r#"{"tool":"t","args":{},"start_time":1000,"end_time":1002}"#, Some(2000.0));
+        check(r#"{"prompt":"p","start_time":1000,"end_time":1002,"latency_ms":7}"#, Some(7.0));
+        check(r#"{"prompt":"p","start_time":1002,"end_time":1000}"#, None);
+        check(r#"{"prompt":"p","created":1000,"end_time":1002}"#, None);
     }
 
     #[test]

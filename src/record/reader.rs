@@ -52,6 +52,7 @@ pub struct RecordReader {
 }
 
 /// What one value gave.
+#[expect(clippy::large_enum_variant, reason = "one entry per value is the rule, and should cost no allocation")]
 enum Values<'a> {
     One(Result<Entry<'a>, Rejected>),
     Many(Vec<Result<Entry<'a>, Rejected>>),
@@ -199,7 +200,9 @@ impl RecordReader {
             // Columns are called in words (`Latency (ms)`), names are not.
             (name.trim_end_matches(')').replace([' ', '('], "_").replace("__", "_").into(), value)
         });
-        self.as_parsed(self.to_values(Json::Object(cells.collect()), b"", 0, 0), 0)
+        let mut values = self.to_values(Json::Object(cells.collect()), b"", 0, 0);
+        values.note(Note::TableRow);
+        self.as_parsed(values, 0)
     }
 
     /// A unit that begins with an object: one record, unless more text follows.
@@ -235,11 +238,7 @@ impl RecordReader {
             Some(text_line::Line::Value(value)) => self.as_parsed(self.to_values(value, b"", at, 0), at),
             Some(text_line::Line::InString(value)) => {
                 let mut values = self.to_values(value, b"", at, 1);
-                values.each(|entry| {
-                    if let Entry::Record(record) = entry {
-                        record.notes.add(Note::DoubleEncoded);
-                    }
-                });
+                values.note(Note::DoubleEncoded);
                 self.as_parsed(values, at)
             }
             Some(text_line::Line::Rejected(reason)) => {
@@ -345,7 +344,11 @@ impl RecordReader {
         let inner =
             if wrappings < MAX_WRAPPINGS && self.container.is_none() && native::is_stranger(&tree, &self.mapping) {
                 match wrapped::line(&tree) {
-                    Some(line) => return self.to_values(line, b"", base, wrappings + 1),
+                    Some(line) => {
+                        let mut values = self.to_values(line, b"", base, wrappings + 1);
+                        values.note(Note::Wrapped);
+                        return values;
+                    }
                     None => wrapped::list(tree),
                 }
             } else {
@@ -365,7 +368,9 @@ impl RecordReader {
                         Values::Many(outcomes) => values.extend(outcomes),
                     }
                 }
-                Values::Many(values)
+                let mut values = Values::Many(values);
+                values.note(Note::Wrapped);
+                values
             }
         }
     }
@@ -385,6 +390,14 @@ impl RecordReader {
 }
 
 impl<'a> Values<'a> {
+    fn note(&mut self, note: Note) {
+        self.each(|entry| {
+            if let Entry::Record(record) = entry {
+                record.notes.add(note);
+            }
+        });
+    }
+
     fn each(&mut self, act: impl FnMut(&mut Entry<'a>)) {
         match self {
             Values::One(outcome) => outcome.iter_mut().for_each(act),

@@ -5,6 +5,7 @@
 use super::{Aside, Container, Entry, Format, Piece, json::Json, piece::STREAM_END};
 
 /// What such a line is.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart at once")]
 pub(super) enum Line<'a> {
     /// A value to read.
     Value(Json<'a>),

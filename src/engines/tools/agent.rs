@@ -163,7 +163,8 @@ pub fn fill_row(record: &Record<'_>, policy: &Policy, row: &mut Row) {
     let Some(tool) = record.tool.as_deref().filter(|_| record.kind == Kind::Tool) else { return };
     (row.flows_begun, row.flows_ended) = policy.flows_of(tool);
     row.tool_bytes = tool.len();
-    row.result = record.result.as_ref().map(Json::canonical_hash);
+    // Calls are compared within sessions only.
+    row.result = record.result.as_ref().filter(|_| row.session.is_some()).map(Json::canonical_hash);
 }
 
 /// Are all tools allowed?

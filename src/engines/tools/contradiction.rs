@@ -13,9 +13,13 @@
 //! **Limits**: only what is certain without understanding: ids are six characters and more, of capitals and digits or with a
 //! run of four digits, no years, and not the next one of a series. Names of fields have two words and more; lines that speak
 //! of sums, differences or changes are left out. English only. [`ANSWER_BYTES_MAX`] of an answer, [`SOURCE_BYTES_MAX`] of
-//! results and [`IDS_MAX`] ids of an answer are looked at.
+//! results, [`IDS_MAX`] ids of an answer and [`FIELDS_MAX`] names of fields are looked at.
 
-use std::{borrow::Cow, collections::HashSet, ops::Range};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashSet},
+    ops::Range,
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,6 +41,8 @@ pub const ANSWER_BYTES_MAX: usize = 64 << 10;
 pub const SOURCE_BYTES_MAX: usize = 1 << 20;
 /// Ids of an answer that are looked for.
 pub const IDS_MAX: usize = 200;
+/// Names of fields in results that are looked for.
+pub const FIELDS_MAX: usize = 200;
 /// Characters of the shortest id.
 const ID_CHARS_MIN: usize = 6;
 /// Words of a sentence in which a success is not claimed but denied, hoped for or asked about.
@@ -161,7 +167,7 @@ fn is_next(one: &str, other: &str) -> bool {
 }
 
 /// Numbers of `answer` after the name of a field for which `fields` has other numbers only, and that no text has.
-pub fn misstated_numbers(answer: &str, fields: &[(String, f64)], texts: &[&str]) -> Vec<Contradiction> {
+pub fn misstated_numbers(answer: &str, fields: &BTreeMap<String, Vec<f64>>, texts: &[&str]) -> Vec<Contradiction> {
     let mut found = Vec::new();
     let mut known: Option<Vec<f64>> = None;
     for (start, line) in lines(answer) {
@@ -169,13 +175,9 @@ pub fn misstated_numbers(answer: &str, fields: &[(String, f64)], texts: &[&str])
         if !lower.bytes().any(|byte| byte.is_ascii_digit()) || words(&lower).any(|word| COMPUTED.contains(&word)) {
             continue;
         }
-        for (at, name) in fields.iter().enumerate().map(|(at, (name, _))| (at, name.as_str())) {
-            if fields[..at].iter().any(|(earlier, _)| earlier == name) {
-                continue;
-            }
+        for (name, values) in fields {
             let Some((span, number)) = number_after(&lower, name) else { continue };
-            let mut values = fields.iter().filter(|(other, _)| other == name).map(|(_, value)| *value);
-            if values.any(|value| agrees(number, value, &lower[span.clone()])) {
+            if values.iter().any(|value| agrees(number, *value, &lower[span.clone()])) {
                 continue;
             }
             let known = known.get_or_insert_with(|| texts.iter().flat_map(|text| numbers(text)).collect());
@@ -215,26 +217,24 @@ fn numbers(text: &str) -> impl Iterator<Item = f64> {
 }
 
 /// The numeric fields of results: name in words, lower case, and value. Names of one word tell too little.
-pub fn fields_of(results: &[&str]) -> Vec<(String, f64)> {
-    /// Fields that are looked at.
-    const FIELDS_MAX: usize = 500;
-    let mut fields = Vec::new();
+pub fn fields_of(results: &[&str]) -> BTreeMap<String, Vec<f64>> {
+    let mut fields = BTreeMap::new();
     for result in results {
         if let Ok(value) = Json::parse(result.as_bytes()) {
             collect(&value, &mut fields);
         }
     }
-    fields.truncate(FIELDS_MAX);
     fields
 }
 
-fn collect(value: &Json<'_>, fields: &mut Vec<(String, f64)>) {
+fn collect(value: &Json<'_>, fields: &mut BTreeMap<String, Vec<f64>>) {
     match value {
         Json::Object(entries) => {
             for (key, value) in entries {
                 let name = in_words(key);
-                if let Some(number) = value.as_f64().filter(|_| name.contains(' ')) {
-                    fields.push((name, number));
+                let has_room = fields.len() < FIELDS_MAX || fields.contains_key(&name);
+                if let Some(number) = value.as_f64().filter(|_| has_room && name.contains(' ')) {
+                    fields.entry(name).or_default().push(number);
                 }
                 collect(value, fields);
             }
@@ -451,7 +451,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_texts_give_spans_inside_of_the_answer(answer in r#"[A-Z0-9_a-z é:*.,\n-]{0,80}"#, result in r#"[A-Z0-9_a-z {}":,]{0,80}"#) {
-            let fields = [("a b".to_owned(), 1.0)];
+            let fields = BTreeMap::from([("a b".to_owned(), vec![1.0])]);
             let found = misquoted_ids(&answer, &[&result], &[]).into_iter().chain(misstated_numbers(&answer, &fields, &[]));
             for one in found.chain(claimed_success(&answer)) {
                 prop_assert!(answer.get(one.span).is_some());

@@ -249,3 +249,60 @@ fn merge_counts<'a>(counts: &mut Vec<(Cow<'a, str>, Json<'a>)>, usage: Option<Js
 fn index_of(value: &Json<'_>) -> u64 {
     value.get("index").and_then(|index| values::count(index).ok()).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_list(json: &str) -> Answer<'_> {
+        let Ok(Json::Array(pieces)) = Json::parse(json.as_bytes()) else { panic!("{json}") };
+        read(pieces).unwrap_or_else(|_| panic!("{json}"))
+    }
+
+    #[test]
+    fn chunks_of_chat_completions_become_an_answer() {
+        let chunk = |rest: &str| format!(r#"{{"object":"chat.completion.chunk","id":"c","model":"m",{rest}}}"#);
+        let delta = |delta: &str| chunk(&format!(r#""choices":[{{"index":0,"delta":{delta}}}]"#));
+        let list = [
+            delta(r#"{"role":"assistant","content":""}"#),
+            delta(r#"{"content":"Hel"}"#),
+            delta(r#"{"content":"lo"}"#),
+            delta(r#"{"tool_calls":[{"index":1,"id":"b","function":{"name":"g","arguments":""}}]}"#),
+            delta(r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}]}"#),
+            delta(r#"{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}"#),
+            chunk(r#""choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]"#),
+            chunk(r#""choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}"#),
+            "\"[DONE]\"".to_owned(),
+        ];
+        let json = format!("[{}]", list.join(","));
+        let answer = read_list(&json);
+        assert_eq!((answer.text.as_deref(), answer.finish_reason.as_deref()), (Some("Hello"), Some("tool_calls")));
+        assert_eq!((answer.usage.prompt, answer.usage.response), (Some(3), Some(4)));
+        let calls: Vec<String> =
+            answer.tool_calls.iter().map(|call| format!("{}({})", call.name, call.args.to_compact_string())).collect();
+        assert_eq!(calls, [r#"f({"x":1})"#, "g({})"]);
+        assert_eq!(answer.tool_calls[0].id.as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn events_of_anthropic_become_an_answer() {
+        let answer = read_list(
+            r#"[{"type":"message_start","message":{"id":"i","model":"m","usage":{"input_tokens":5,"cache_read_input_tokens":20,"output_tokens":1}}},
+            {"type":"ping"},{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}},
+            {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\":"}},
+            {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"2}"}},
+            {"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}}]"#,
+        );
+        assert_eq!((answer.text.as_deref(), answer.finish_reason.as_deref()), (None, Some("tool_use")));
+        assert_eq!(answer.tool_calls[0].args.to_compact_string(), r#"{"a":2}"#);
+        assert_eq!((answer.usage.prompt, answer.usage.response, answer.usage.cached), (Some(25), Some(9), Some(20)));
+    }
+
+    #[test]
+    fn a_list_of_something_else_is_given_back() {
+        for json in ["[]", "[1]", r#"[{"a":1}]"#, r#"[{"candidates":["Bob"]}]"#, r#"["[DONE]"]"#] {
+            let Ok(Json::Array(pieces)) = Json::parse(json.as_bytes()) else { panic!() };
+            assert!(read(pieces).is_err(), "{json}");
+        }
+    }
+}

@@ -9,6 +9,12 @@ use crate::record::{json::Json, values};
 /// Parts that a dotted key is taken apart to.
 const MAX_PARTS: usize = 16;
 
+/// First parts of keys that some writers nest.
+const ROOTS: [&str; 6] = ["llm", "gen_ai", "ai", "openinference", "input", "output"];
+
+/// Last parts of keys whose value is a value, if an object.
+const LEAVES: [&str; 5] = ["value", "invocation_parameters", "json_schema", "arguments", "metadata"];
+
 /// Attributes by their keys.
 #[derive(Debug, Default)]
 pub(super) struct Attributes<'a> {
@@ -16,10 +22,20 @@ pub(super) struct Attributes<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    /// Attributes of an object: `{"llm.model_name": "m"}`.
+    /// Attributes of an object: `{"llm.model_name": "m"}`, also nested: `{"llm": {"model_name": "m"}}`.
     pub fn of_object(object: Json<'a>) -> Attributes<'a> {
         match object {
-            Json::Object(entries) => Attributes { entries },
+            Json::Object(entries) => {
+                let is_nested = |(key, value): &(Cow<'_, str>, Json<'_>)| {
+                    ROOTS.contains(&key.as_ref()) && value.as_object().is_some()
+                };
+                if !entries.iter().any(is_nested) {
+                    return Attributes { entries };
+                }
+                let mut flat = Vec::with_capacity(entries.len());
+                entries.into_iter().for_each(|(key, value)| flatten(key, value, 0, &mut flat));
+                Attributes { entries: flat }
+            }
             _ => Attributes::default(),
         }
     }
@@ -83,6 +99,19 @@ impl<'a> Attributes<'a> {
     }
 }
 
+/// Nested objects as dotted keys; lists stay.
+fn flatten<'a>(key: Cow<'a, str>, value: Json<'a>, depth: usize, flat: &mut Vec<(Cow<'a, str>, Json<'a>)>) {
+    let is_leaf = LEAVES.contains(&key.rsplit('.').next().unwrap_or_default());
+    match value {
+        Json::Object(entries) if !is_leaf && depth < MAX_PARTS => {
+            for (inner, value) in entries {
+                flatten(format!("{key}.{inner}").into(), value, depth + 1, flat);
+            }
+        }
+        value => flat.push((key, value)),
+    }
+}
+
 /// A value of OTLP without its wrapping.
 pub(super) fn any_value(value: Json<'_>) -> Json<'_> {
     let Json::Object(mut entries) = value else { return value };
@@ -92,7 +121,8 @@ pub(super) fn any_value(value: Json<'_>) -> Json<'_> {
     let Some((key, held)) = entries.pop() else { return Json::Null };
     match (key.as_ref(), held) {
         ("stringValue" | "boolValue" | "doubleValue" | "bytesValue", held) => held,
-        ("intValue", held @ Json::String(_)) => {
+        ("string_value" | "bool_value" | "double_value" | "bytes_value", held) => held,
+        ("intValue" | "int_value", held @ Json::String(_)) => {
             let number = held.as_str().and_then(|digits| digits.parse::<i64>().ok());
             number.map_or(held, |number| {
                 Json::Number(
@@ -101,12 +131,12 @@ pub(super) fn any_value(value: Json<'_>) -> Json<'_> {
                 )
             })
         }
-        ("intValue", held) => held,
-        ("arrayValue", mut held) => match held.take("values") {
+        ("intValue" | "int_value", held) => held,
+        ("arrayValue" | "array_value", mut held) => match held.take("values") {
             Some(Json::Array(values)) => Json::Array(values.into_iter().map(any_value).collect()),
             _ => Json::Array(Vec::new()),
         },
-        ("kvlistValue", mut held) => match held.take("values") {
+        ("kvlistValue" | "kvlist_value", mut held) => match held.take("values") {
             Some(list @ Json::Array(_)) => Attributes::of_otlp(list).into_object(),
             _ => Json::Object(Vec::new()),
         },
@@ -221,6 +251,16 @@ mod tests {
     fn a_value_with_others_below_it_is_kept() {
         let mut of = attributes(r#"{"m.0":"a","m.0.role":"b","m.0-x":"c"}"#);
         assert_eq!(of.list("m.")[0].to_compact_string(), r#"{"role":"b","":"a"}"#);
+    }
+
+    #[test]
+    fn nested_attributes_are_those_of_dotted_keys() {
+        let mut of = attributes(
+            r#"{"llm":{"model_name":"m","input_messages":[{"message":{"role":"user"}}]},"input":{"value":{"a":{"b":1}}}}"#,
+        );
+        assert_eq!(of.name(&["llm.model_name"]).as_deref(), Some("m"));
+        assert_eq!(of.list_at("llm.input_messages").len(), 1);
+        assert_eq!(of.get("input.value").unwrap().to_compact_string(), r#"{"a":{"b":1}}"#);
     }
 
     #[test]

@@ -30,7 +30,8 @@ pub(super) fn read<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
             let trace = value.take("trace").unwrap_or(value);
             let session = name_at(&trace, &["sessionId"]).or_else(|| name_at(&trace, &["session_id"]));
             entries.push(Ok(parent(Container::Langfuse, "a trace")));
-            for observation in observations {
+            // Lists of traces name their observations only.
+            for observation in observations.into_iter().filter(|one| one.as_object().is_some()) {
                 entries.push(observation_of(observation, session.clone()));
             }
         }

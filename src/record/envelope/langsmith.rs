@@ -26,7 +26,12 @@ use crate::record::{
 pub(super) fn read<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
     let lists = [value.take("post"), value.take("patch")];
     if lists.iter().all(Option::is_none) {
-        return entries.push(run(value));
+        let children = value.take("child_runs");
+        entries.push(run(value));
+        if let Some(Json::Array(children)) = children {
+            children.into_iter().filter(|child| child.as_object().is_some()).for_each(|child| read(child, entries));
+        }
+        return;
     }
     let runs =
         lists.into_iter().flatten().flat_map(|list| if let Json::Array(runs) = list { runs } else { Vec::new() });

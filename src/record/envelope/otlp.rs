@@ -27,21 +27,24 @@ use crate::record::{
 
 /// Reads one line of OTLP, or a span that stands alone.
 pub(super) fn read<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
-    if value.get("startTimeUnixNano").is_some() {
+    if value.get("startTimeUnixNano").is_some() || value.get("start_time_unix_nano").is_some() {
         return entries.push(Ok(span::read(otlp_span(value), Container::Otlp)));
     }
     let before = entries.list.len();
-    for resource in items(&mut value, "resourceSpans") {
-        for_each_in(resource, ["scopeSpans", "instrumentationLibrarySpans"], "spans", |one| {
-            entries.push(Ok(span::read(otlp_span(one), Container::Otlp)));
-        });
+    for key in ["resourceSpans", "resource_spans", "batches"] {
+        for resource in items(&mut value, key) {
+            for_each_in(resource, &["scopeSpans", "scope_spans", "instrumentationLibrarySpans"], &["spans"], |one| {
+                entries.push(Ok(span::read(otlp_span(one), Container::Otlp)));
+            });
+        }
     }
-    for resource in items(&mut value, "resourceLogs") {
-        for_each_in(resource, ["scopeLogs", "instrumentationLibraryLogs"], "logRecords", |one| {
-            entries.push(log_record(one))
-        });
+    for key in ["resourceLogs", "resource_logs"] {
+        for resource in items(&mut value, key) {
+            let scopes = ["scopeLogs", "scope_logs", "instrumentationLibraryLogs"];
+            for_each_in(resource, &scopes, &["logRecords", "log_records"], |one| entries.push(log_record(one)));
+        }
     }
-    if value.get("resourceMetrics").is_some() {
+    if value.get("resourceMetrics").or_else(|| value.get("resource_metrics")).is_some() {
         entries.aside(Container::Otlp, "metrics");
     }
     if entries.list.len() == before {
@@ -103,31 +106,38 @@ pub(super) fn read_phoenix(mut value: Json<'_>) -> Outcome<'_> {
 fn otlp_span(mut value: Json<'_>) -> Span<'_> {
     let status = value.take("status");
     Span {
-        trace_id: take_text(&mut value, "traceId").map(hex_id),
-        id: take_text(&mut value, "spanId").map(hex_id),
-        parent_id: take_text(&mut value, "parentSpanId").filter(|id| !id.is_empty()).map(hex_id),
+        trace_id: either_text(&mut value, "traceId", "trace_id").map(hex_id),
+        id: either_text(&mut value, "spanId", "span_id").map(hex_id),
+        parent_id: either_text(&mut value, "parentSpanId", "parent_span_id").filter(|id| !id.is_empty()).map(hex_id),
         name: take_text(&mut value, "name"),
-        start: value.take("startTimeUnixNano"),
-        end: value.take("endTimeUnixNano"),
+        start: value.take("startTimeUnixNano").or_else(|| value.take("start_time_unix_nano")),
+        end: value.take("endTimeUnixNano").or_else(|| value.take("end_time_unix_nano")),
         attributes: value.take("attributes").map(Attributes::of_otlp).unwrap_or_default(),
-        events: events(&mut value, ["timeUnixNano", "time"], Attributes::of_otlp),
+        events: events(&mut value, ["timeUnixNano", "time_unix_nano"], Attributes::of_otlp),
         is_error: status.as_ref().is_some_and(is_error_status),
         message: status.and_then(|mut status| take_text(&mut status, "message")),
     }
 }
 
+/// A text under one of the two spellings of OTLP: that of its JSON mapping, and that of its fields.
+fn either_text<'a>(value: &mut Json<'a>, camel: &str, snake: &str) -> Option<Cow<'a, str>> {
+    take_text(value, camel).or_else(|| take_text(value, snake))
+}
+
 fn log_record(mut value: Json<'_>) -> Outcome<'_> {
     let attributes = value.take("attributes").map(Attributes::of_otlp).unwrap_or_default();
     let body = value.take("body").map(any_value).unwrap_or_default();
-    let event: Option<Cow<'_, str>> = take_text(&mut value, "eventName")
+    let event: Option<Cow<'_, str>> = either_text(&mut value, "eventName", "event_name")
         .or_else(|| name_of_event(&attributes))
         .or_else(|| name_at(&body, &["event.name"]));
     let time = value
         .take("timeUnixNano")
         .filter(|time| time.as_str() != Some("0"))
         .or_else(|| value.take("observedTimeUnixNano"));
-    let (trace_id, span_id) =
-        (take_text(&mut value, "traceId").map(hex_id), take_text(&mut value, "spanId").map(hex_id));
+    let (trace_id, span_id) = (
+        either_text(&mut value, "traceId", "trace_id").map(hex_id),
+        either_text(&mut value, "spanId", "span_id").map(hex_id),
+    );
     let event = event.unwrap_or_default();
     match &*event {
         "gen_ai.client.inference.operation.details" => {
@@ -227,10 +237,10 @@ fn items<'a>(value: &mut Json<'a>, key: &str) -> Vec<Json<'a>> {
     }
 }
 
-fn for_each_in<'a>(mut resource: Json<'a>, scopes: [&str; 2], leaves: &str, mut act: impl FnMut(Json<'a>)) {
+fn for_each_in<'a>(mut resource: Json<'a>, scopes: &[&str], leaves: &[&str], mut act: impl FnMut(Json<'a>)) {
     for scope in scopes {
         for mut scope in items(&mut resource, scope) {
-            items(&mut scope, leaves).into_iter().for_each(&mut act);
+            leaves.iter().for_each(|leaf| items(&mut scope, leaf).into_iter().for_each(&mut act));
         }
     }
 }

@@ -1,0 +1,291 @@
+//! Every sample of a log format is read as what it is, field by field; and no mutation of one makes a panic.
+
+use std::{collections::BTreeMap, fs, path::PathBuf, sync::LazyLock};
+
+use llmverify::{
+    input::{Content, Limits, Reader},
+    record::{Entry, Parsed, Prompt, Record, RecordReader, ToolCall},
+};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+/// Numbers agree to this share: times are differences of floats in some formats.
+const TOLERANCE: f64 = 1e-6;
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/formats")
+}
+
+static EXPECTED: LazyLock<BTreeMap<String, Value>> =
+    LazyLock::new(|| serde_json::from_str(&fs::read_to_string(folder().join("expected.json")).unwrap()).unwrap());
+
+/// All entries of a file, in the form of `expected.json`.
+fn entries(file: &str) -> Vec<Value> {
+    let path = folder().join(file).display().to_string();
+    let mut reader = Reader::open(&[path], Limits::default()).unwrap();
+    let mut shown = Vec::new();
+    while let Some(batch) = reader.next_batch() {
+        for unit in &batch.units {
+            let Content::Text(range) = &unit.content else {
+                shown.push(json!({ "rejected": "ends inside of a string" }));
+                continue;
+            };
+            let bytes = &batch.bytes[range.clone()];
+            let parsed = match &batch.header {
+                Some(header) => RecordReader::default().read_row(header, bytes),
+                None => RecordReader::default().read(bytes),
+            };
+            match parsed {
+                Parsed::One(outcome) => shown.push(entry(outcome)),
+                Parsed::Many(items) => shown.extend(items.into_iter().map(|item| entry(item.outcome))),
+            }
+        }
+    }
+    shown
+}
+
+fn entry(outcome: Result<Entry<'_>, llmverify::record::Rejected>) -> Value {
+    match outcome {
+        Err(rejected) => json!({ "rejected": rejected.reason }),
+        Ok(Entry::Piece(piece)) => json!({ "format": piece.format.to_string(), "piece": true }),
+        Ok(Entry::Aside(aside)) => {
+            json!({ "format": aside.format.to_string(), if aside.is_parent { "parent" } else { "aside" }: aside.what })
+        }
+        Ok(Entry::Record(record)) => record_as_value(&record),
+    }
+}
+
+fn record_as_value(record: &Record<'_>) -> Value {
+    let mut out = Map::new();
+    let mut put = |key: &str, value: Value| {
+        if !value.is_null() && value != json!([]) && value != json!([null, null]) {
+            out.insert(key.to_owned(), value);
+        }
+    };
+    put("format", json!(record.format.to_string()));
+    put("id", json!(record.id));
+    put("kind", if record.kind.as_str() == "llm" { Value::Null } else { json!(record.kind.as_str()) });
+    put("timestamp", json!(record.timestamp_ms.map(|ms| jiff::Timestamp::from_millisecond(ms).unwrap().to_string())));
+    put("session", json!(record.session_id));
+    put("model", json!(record.model));
+    put("declared", json!(record.declared_model));
+    put("system", json!(record.system));
+    put("prompt", prompt(&record.prompt));
+    put("context", json!(record.context.iter().map(|passage| passage.text.as_ref()).collect::<Vec<_>>()));
+    put("response", json!(record.response));
+    put("calls", json!(record.tool_calls.iter().map(call).collect::<Vec<_>>()));
+    put("tokens", json!([record.prompt_tokens, record.response_tokens]));
+    put("cached", json!(record.cached_tokens.filter(|count| *count > 0)));
+    put("reasoning", json!(record.reasoning_tokens.filter(|count| *count > 0)));
+    put("latency_ms", json!(record.latency_ms));
+    put("ttft_ms", json!(record.ttft_ms));
+    put("finish", json!(record.finish_reason));
+    put("error", json!(record.error));
+    put("tool", json!(record.tool));
+    put("args", json!(record.args.as_ref().map(|args| args.to_compact_string())));
+    put("result", json!(record.result.as_ref().map(|result| result.to_compact_string())));
+    put("execution_time_ms", json!(record.execution_time_ms));
+    put("notes", json!(record.notes.iter().map(|note| note.as_str()).collect::<Vec<_>>()));
+    let problems = record.problems.iter().map(|problem| format!("{} {}", problem.field, problem.reason));
+    put("problems", json!(problems.collect::<Vec<_>>()));
+    Value::Object(out)
+}
+
+fn prompt(prompt: &Prompt<'_>) -> Value {
+    match prompt {
+        Prompt::Absent => Value::Null,
+        Prompt::Text(text) => json!(text),
+        Prompt::Messages(messages) => {
+            let shown = messages.iter().map(|message| {
+                let calls: String = message.tool_calls.iter().map(|of| " ".to_owned() + &call(of)).collect();
+                format!("{}: {}{calls}", message.role, message.text)
+            });
+            json!(shown.collect::<Vec<_>>())
+        }
+    }
+}
+
+fn call(call: &ToolCall<'_>) -> String {
+    format!("{}({})", call.name, call.args.to_compact_string())
+}
+
+fn agree(expected: &Value, got: &Value) -> bool {
+    match (expected, got) {
+        (Value::Number(expected), Value::Number(got)) => {
+            let (expected, got) = (expected.as_f64().unwrap(), got.as_f64().unwrap());
+            (expected - got).abs() <= TOLERANCE * expected.abs()
+        }
+        (Value::Object(expected), Value::Object(got)) => {
+            let is_told = |key: &String| key != "id" || expected.contains_key("id");
+            expected
+                .keys()
+                .chain(got.keys())
+                .filter(|key| is_told(key))
+                .all(|key| matches!((expected.get(key), got.get(key)), (Some(left), Some(right)) if agree(left, right)))
+        }
+        (Value::String(expected), Value::String(got)) => {
+            let moment = |text: &str| text.parse::<jiff::Timestamp>().ok();
+            expected == got || (moment(expected).is_some() && moment(expected) == moment(got))
+        }
+        _ => expected == got,
+    }
+}
+
+fn check(file: &str) {
+    let expected = &EXPECTED[file];
+    let got = entries(file);
+    let (expected, got) = match expected.get("first").and_then(Value::as_array) {
+        Some(first) => (first, &got[..first.len()]),
+        None => (expected.as_array().unwrap(), &got[..]),
+    };
+    assert_eq!(expected.len(), got.len(), "{file}: {got:#?}");
+    for (index, (expected, got)) in expected.iter().zip(got).enumerate() {
+        assert!(agree(expected, got), "{file}, entry {index}:\nexpected {expected}\ngot      {got}");
+    }
+}
+
+macro_rules! samples {
+    ($($name:ident: $file:literal,)*) => {
+        $(#[test]
+        fn $name() {
+            check($file);
+        })*
+
+        #[test]
+        fn every_sample_is_checked() {
+            let checked = [$($file),*];
+            for file in EXPECTED.keys() {
+                assert!(checked.contains(&file.as_str()), "{file} has expected values and no test");
+            }
+            for path in fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()) {
+                let name = path.file_name().unwrap().to_str().unwrap();
+                assert!(checked.contains(&name) || ["README.md", "expected.json"].contains(&name), "{name} has no test");
+            }
+        }
+    };
+}
+
+samples! {
+    openai_chat_pair: "openai_chat_pair.jsonl",
+    openai_chat_chunks: "openai_chat_chunks.jsonl",
+    openai_error: "openai_error.jsonl",
+    openai_responses_pair: "openai_responses_pair.jsonl",
+    openai_batch: "openai_batch.jsonl",
+    anthropic_pair: "anthropic_pair.jsonl",
+    anthropic_batch: "anthropic_batch.jsonl",
+    gemini: "gemini.jsonl",
+    bedrock_log: "bedrock_log.jsonl",
+    bedrock_stream: "bedrock_stream.jsonl",
+    litellm: "litellm.jsonl",
+    langfuse_observations: "langfuse_observations.jsonl",
+    langfuse_trace: "langfuse_trace.json",
+    langfuse_blob: "langfuse_blob.jsonl",
+    langsmith_ingest: "langsmith_ingest.json",
+    langsmith_runs: "langsmith_runs.jsonl",
+    helicone: "helicone.jsonl",
+    otlp_genai: "otlp_genai.jsonl",
+    otlp_genai_1_36: "otlp_genai_1_36.jsonl",
+    otlp_genai_1_36_logs: "otlp_genai_1_36_logs.jsonl",
+    otlp_openinference: "otlp_openinference.jsonl",
+    otlp_vercel: "otlp_vercel.jsonl",
+    otlp_agents: "otlp_agents.jsonl",
+    otlp_traceloop_flat: "otlp_traceloop_flat.jsonl",
+    otel_console: "otel_console.json",
+    phoenix_rest: "phoenix_rest.jsonl",
+    phoenix_dataframe: "phoenix_dataframe.jsonl",
+    mlflow: "mlflow.json",
+    weave: "weave.jsonl",
+    promptfoo: "promptfoo.json",
+    inspect: "inspect.json",
+    openai_evals: "openai_evals.jsonl",
+    sglang: "sglang.jsonl",
+    vllm_bench: "vllm_bench.json",
+    sharegpt: "sharegpt.json",
+    azure: "azure.jsonl",
+    mcp: "mcp.jsonl",
+    mcp_desktop: "mcp_desktop.log",
+    table: "table.csv",
+    bad: "bad.jsonl",
+}
+
+/// The lines of all samples (of a document the whole).
+static UNITS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let files = EXPECTED.keys().map(|file| (file, fs::read(folder().join(file)).unwrap()));
+    let lines = |(file, bytes): (&String, Vec<u8>)| -> Vec<Vec<u8>> {
+        if file.ends_with(".json") {
+            return vec![bytes];
+        }
+        bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()
+    };
+    files.flat_map(lines).collect()
+});
+
+/// What mutations put in.
+const PIECES: [&str; 14] = [
+    "null",
+    "[]",
+    "{}",
+    "\"\"",
+    "-1",
+    "1e400",
+    "true",
+    "[{}]",
+    "\"{\\\"a\\\":1}\"",
+    "{",
+    "]",
+    ",",
+    "\\u0000",
+    "[[[]]]",
+];
+
+proptest! {
+    #[test]
+    fn no_mutation_of_a_sample_panics(
+        which in any::<prop::sample::Index>(),
+        cuts in prop::collection::vec((any::<prop::sample::Index>(), 0_usize..40, prop::sample::select(&PIECES[..])), 1..5),
+    ) {
+        let mut unit = UNITS[which.index(UNITS.len())].clone();
+        for (at, length, piece) in cuts {
+            let at = at.index(unit.len().max(1)).min(unit.len());
+            let end = (at + length).min(unit.len());
+            unit.splice(at..end, piece.bytes());
+        }
+        let outcomes = match RecordReader::default().read(&unit) {
+            Parsed::One(outcome) => vec![outcome],
+            Parsed::Many(items) => items.into_iter().map(|item| item.outcome).collect(),
+        };
+        prop_assert!(!outcomes.is_empty());
+        for record in outcomes.into_iter().flatten().filter_map(Entry::record) {
+            prop_assert!(record.latency_ms.is_none_or(|ms| ms.is_finite() && ms >= 0.0));
+            prop_assert!(record.ttft_ms.is_none_or(|ms| ms.is_finite() && ms >= 0.0));
+            prop_assert_eq!(&record.clone().into_owned(), &record);
+        }
+    }
+
+    /// Values in the place of values: the JSON stays valid, so that the readers themselves are reached.
+    #[test]
+    fn no_value_in_the_place_of_another_panics(
+        which in any::<prop::sample::Index>(), place in any::<prop::sample::Index>(), piece in prop::sample::select(&PIECES[..9])
+    ) {
+        let Ok(mut tree) = serde_json::from_slice::<Value>(&UNITS[which.index(UNITS.len())]) else { return Ok(()) };
+        let mut pointers = Vec::new();
+        collect(&tree, String::new(), &mut pointers);
+        let pointer = &pointers[place.index(pointers.len())];
+        *tree.pointer_mut(pointer).unwrap() = serde_json::from_str(piece).unwrap_or(Value::Null);
+        let unit = tree.to_string();
+        let _read = RecordReader::default().read(unit.as_bytes());
+    }
+}
+
+fn collect(value: &Value, pointer: String, pointers: &mut Vec<String>) {
+    match value {
+        Value::Object(entries) => entries.iter().for_each(|(key, inner)| {
+            collect(inner, format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1")), pointers)
+        }),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(index, inner)| collect(inner, format!("{pointer}/{index}"), pointers));
+        }
+        _ => {}
+    }
+    pointers.push(pointer);
+}
