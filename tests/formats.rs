@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf, sync::LazyLock};
 
 use llmverify::{
     input::{Content, Limits, Reader},
-    record::{Entry, Parsed, Prompt, Record, RecordReader, ToolCall},
+    record::{Container, Entry, Parsed, Prompt, Record, RecordReader, ToolCall, mapping::Mapping},
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -206,6 +206,43 @@ samples! {
     mcp_desktop: "mcp_desktop.log",
     table: "table.csv",
     bad: "bad.jsonl",
+}
+
+#[test]
+fn a_mapping_works_on_top_of_a_container() {
+    let mapping = Mapping::parse(&["session_id=/metadata/usage_object/total_tokens".to_owned()]).unwrap();
+    let log = fs::read(folder().join("litellm.jsonl")).unwrap();
+    let line = log.split(|byte| *byte == b'\n').next().unwrap();
+    let Parsed::One(Ok(Entry::Record(record))) = RecordReader::new(mapping).read(line) else { panic!() };
+    assert_eq!((record.session_id.as_deref(), record.prompt_tokens), (Some("29"), Some(19)));
+}
+
+#[test]
+fn a_container_can_be_forced() {
+    let read = |container, unit: &'static str| match RecordReader::default()
+        .with_container(Some(container))
+        .read(unit.as_bytes())
+    {
+        Parsed::One(outcome) => outcome,
+        Parsed::Many(items) => panic!("{items:?}"),
+    };
+    let unit = r#"{"type":"GENERATION","input":"a","output":"b"}"#;
+    let Ok(Entry::Record(record)) = read(Container::Langfuse, unit) else { panic!() };
+    assert_eq!((record.format.to_string().as_str(), record.response.as_deref()), ("langfuse", Some("b")));
+    let reason = read(Container::Helicone, r#"{"prompt":"p","response":"r"}"#).unwrap_err().reason;
+    assert_eq!(reason, "read as `helicone`, it holds nothing to audit");
+}
+
+#[test]
+fn the_page_names_every_container() {
+    let page = fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/formats.md")).unwrap();
+    for container in Container::ALL {
+        assert!(
+            page.contains(&format!("| `{}` |", container.as_str())),
+            "{} is not in docs/formats.md",
+            container.as_str()
+        );
+    }
 }
 
 /// The lines of all samples (of a document the whole).

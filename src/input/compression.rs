@@ -41,8 +41,8 @@ impl Decompressed {
     pub fn open(mut input: Input) -> io::Result<Decompressed> {
         let mut first = Vec::new();
         (&mut input).take(LONGEST_MAGIC as u64).read_to_end(&mut first)?;
-        if let Some((_, name)) = OTHER_FORMATS.iter().find(|(magic, _)| first.starts_with(magic)) {
-            return Err(io::Error::other(format!("this is {name}; unpack it first")));
+        if let Some((_, name, help)) = OTHER_FORMATS.iter().find(|(magic, ..)| first.starts_with(magic)) {
+            return Err(io::Error::other(format!("this is {name}; {help}")));
         }
         let is_gzip = first.starts_with(GZIP_MAGIC);
         let is_zstd = is_zstd(&first);
@@ -90,13 +90,24 @@ const GZIP_MAGIC: &[u8] = b"\x1F\x8B";
 
 const LONGEST_MAGIC: usize = 6;
 
-/// Formats that logs are archived in, and that are not read here.
-const OTHER_FORMATS: [(&[u8], &str); 5] = [
-    (b"\xFD7zXZ\0", "an xz file"),
-    (b"BZh", "a bzip2 file"),
-    (b"PK\x03\x04", "a zip archive"),
-    (b"7z\xBC\xAF\x27\x1C", "a 7z archive"),
-    (b"PAR1", "a Parquet file"),
+/// What to do with an archive.
+const UNPACK: &str = "unpack it first";
+
+/// Formats that logs are kept in and that are not read here: first bytes, name, what to do.
+const OTHER_FORMATS: [(&[u8], &str, &str); 5] = [
+    (b"\xFD7zXZ\0", "an xz file", UNPACK),
+    (b"BZh", "a bzip2 file", UNPACK),
+    (
+        b"PK\x03\x04",
+        "a zip archive",
+        "unpack it first, or make JSON of an Inspect log with `inspect log dump FILE.eval > FILE.json`",
+    ),
+    (b"7z\xBC\xAF\x27\x1C", "a 7z archive", UNPACK),
+    (
+        b"PAR1",
+        "a Parquet file",
+        "convert it with `duckdb -c \"COPY (SELECT * FROM 'FILE.parquet') TO 'FILE.jsonl' (FORMAT json)\"`",
+    ),
 ];
 
 /// RFC 8878, sections 3.1.1 and 3.1.2: a frame, or a skippable frame.
@@ -275,9 +286,9 @@ mod tests {
 
     #[test]
     fn other_formats_are_named() {
-        for (magic, name) in OTHER_FORMATS {
+        for (magic, name, help) in OTHER_FORMATS {
             let (_, error) = read(&[magic, &[0; 20]].concat(), 10);
-            assert_eq!(error, Some(format!("this is {name}; unpack it first")));
+            assert_eq!(error, Some(format!("this is {name}; {help}")));
             assert!(magic.len() <= LONGEST_MAGIC);
         }
     }

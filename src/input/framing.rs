@@ -21,7 +21,7 @@
 //! **Limits**: a unit above `max_record_bytes` is skipped in constant memory and rejected by name, one nested deeper
 //! than [`MAX_DEPTH`] too; both go on from where they broke. A batch holds at most [`MAX_UNITS_PER_BATCH`] units. Going
 //! back is linear, too: see [`Framer::work`]. An array that is cut between two elements is not told from a complete one.
-//! Parquet and ZIP archives are refused with the command that converts them. A stream of values whose first one is a whole object on one line is framed as lines.
+//! A stream of values whose first one is a whole object on one line is framed as lines.
 
 use std::{ops::Range, sync::Arc};
 
@@ -190,7 +190,7 @@ impl Framer {
             if units.len() >= MAX_UNITS_PER_BATCH {
                 return Progress::BatchFull;
             }
-            let is_short_start = self.state == State::Start && buffer.len() < MAGIC_BYTES;
+            let is_short_start = self.state == State::Start && buffer.len() < BYTE_ORDER_MARK.len();
             if self.position < buffer.len() && !(is_short_start && end.is_none()) {
                 self.advance(buffer, units);
             } else if let Some(end) = end {
@@ -291,12 +291,6 @@ impl Framer {
             self.unit = Begun { byte: 0, line: 1, indent: 0 };
             let reason = "the text is UTF-16; convert it with `iconv -f UTF-16 -t UTF-8`";
             self.push(Content::Rejected(Cut::Unreadable(reason.into())), units);
-            self.state = State::Finished;
-            return;
-        }
-        if let Some((_, reason)) = ARCHIVES.iter().find(|(magic, _)| buffer.starts_with(magic)) {
-            self.unit = Begun { byte: 0, line: 1, indent: 0 };
-            self.push(Content::Rejected(Cut::Unreadable((*reason).into())), units);
             self.state = State::Finished;
             return;
         }
@@ -611,21 +605,6 @@ pub fn split_values(bytes: &[u8]) -> Vec<Range<usize>> {
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-/// Bytes by which archives are told.
-const MAGIC_BYTES: usize = 4;
-
-/// Files that hold logs and are no text, and how to make text of them.
-const ARCHIVES: [(&[u8], &str); 2] = [
-    (
-        b"PAR1",
-        "the file is Parquet; convert it with `duckdb -c \"COPY (SELECT * FROM 'FILE.parquet') TO 'FILE.jsonl' (FORMAT json)\"`",
-    ),
-    (
-        b"PK\x03\x04",
-        "the file is a ZIP archive; unpack it, or make JSON of an Inspect log with `inspect log dump FILE.eval > FILE.json`",
-    ),
-];
-
 const UTF_16_MARKS: [&[u8]; 2] = [b"\xFF\xFE", b"\xFE\xFF"];
 
 fn truncated(reason: &str) -> Cut {
@@ -828,6 +807,19 @@ mod tests {
             let (framed, _) = frame_in_chunks(input, 1, NO_LIMIT, &End::Complete);
             assert_eq!((framed.lines, framed.blank_lines), (lines, blank_lines), "{input:?}");
         }
+    }
+
+    #[test]
+    fn rows_of_a_table_go_on_inside_of_quotes() {
+        let input = b"prompt,response\r\n\"a\n\"\"b\",c\r\n\nd,\n\"open\n";
+        for chunk in [1, 3, 100] {
+            let (framed, _) = frame_in_chunks(input, chunk, NO_LIMIT, &End::Complete);
+            let seen: Vec<(u64, &[u8])> =
+                framed.seen.iter().map(|seen| (seen.line, seen.content.as_deref().unwrap_or_default())).collect();
+            assert_eq!(seen, [(2, &b"\"a\n\"\"b\",c"[..]), (5, b"d,"), (6, b"\"open")], "{chunk}");
+        }
+        assert!(frame(b"prompt,response\n").is_empty(), "a header alone holds no row");
+        assert_eq!(frame(b"2026-01-01 INFO started\nprompt,response\n").len(), 2, "a text log is no table");
     }
 
     #[test]

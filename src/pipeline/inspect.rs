@@ -446,7 +446,9 @@ fn place_of(
     }
     let mut search = Search { value, hints: wanted.hints, best: None, path: Vec::new() };
     search.walk(tree, 0, 0);
-    search.best.map(|(_, pointer, unit)| (pointer, unit))
+    let found = search.best.map(|(_, pointer, unit)| (pointer, unit));
+    let is_computed = wanted.field == "ttft_ms" && record.latency_source == Some(LatencySource::StartAndEnd);
+    found.or_else(|| is_computed.then(|| ("first token - start".to_owned(), None)))
 }
 
 struct Search<'s, 'r> {
@@ -531,7 +533,10 @@ impl Search<'_, '_> {
                     self.found(Some(unit));
                 }
             }
-            Value::Moment(wanted) if self.fits() && moment_ms(leaf) == Some(*wanted) => self.found(None),
+            // Fractions of seconds are cut in one place and rounded in another.
+            Value::Moment(wanted) if self.fits() && moment_ms(leaf).is_some_and(|ms| ms.abs_diff(*wanted) <= 1) => {
+                self.found(None);
+            }
             _ => {}
         }
     }

@@ -17,13 +17,33 @@ macro_rules! marks {
         enum Bit { $($name),* }
         $(const $name: u64 = 1 << Bit::$name as u64;)*
 
+        /// By the length of a key, what the ends of marks of this length are: most keys of our own form are done with
+        /// one look.
+        const ENDS: [u64; MAX_MARK_BYTES + 1] = {
+            let mut ends = [0; MAX_MARK_BYTES + 1];
+            $($(ends[$key.len()] |= ends_of($key.as_bytes());)+)*
+            ends
+        };
+
         fn mark_of(key: &str) -> u64 {
+            let bytes = key.as_bytes();
+            if bytes.len() > MAX_MARK_BYTES || bytes.is_empty() || ENDS[bytes.len()] & ends_of(bytes) == 0 {
+                return 0;
+            }
             match key {
                 $($($key)|+ => $name,)*
                 _ => 0,
             }
         }
     };
+}
+
+/// The longest mark.
+const MAX_MARK_BYTES: usize = "model_map_information".len();
+
+/// First and last byte of a key, which is not empty, as one of 64 bits.
+const fn ends_of(key: &[u8]) -> u64 {
+    1 << ((key[0] as u32 * 5 + key[key.len() - 1] as u32 * 3) & 63)
 }
 
 marks! {
@@ -104,7 +124,10 @@ const CODEX_TYPES: [&str; 5] = ["session_meta", "turn_context", "response_item",
 /// What `value` was written by.
 pub(super) fn detect(value: &Json<'_>) -> Container {
     let entries = value.as_object().unwrap_or_default();
-    let marks = entries.iter().fold(0, |marks, (key, _)| marks | mark_of(key));
+    let mut marks = 0;
+    for (key, _) in entries {
+        marks |= mark_of(key);
+    }
     // Keys that say nothing alone, and that records of our own form have.
     if marks & !(RESULT | CONTEXT | EVENT | MESSAGE | DATA | TRACE_SNAKE | OUTPUT) == 0 {
         return Container::Native;

@@ -315,7 +315,7 @@ impl RecordReader {
     }
 
     /// Reads a value, from which `wrappings` were taken off already. `source` is its text, empty where there is none.
-    fn to_values<'a>(&self, tree: Json<'a>, source: &[u8], base: usize, wrappings: usize) -> Values<'a> {
+    fn to_values<'a>(&self, tree: Json<'a>, source: &'a [u8], base: usize, wrappings: usize) -> Values<'a> {
         let container = self.container.unwrap_or_else(|| detect(&tree));
         if matches!(container, Container::Native | Container::Pair) {
             return self.read_native(tree, source, base, wrappings);
@@ -339,40 +339,47 @@ impl RecordReader {
         }
     }
 
-    fn read_native<'a>(&self, tree: Json<'a>, source: &[u8], base: usize, wrappings: usize) -> Values<'a> {
-        // Only what native reading refuses is looked into, so that nothing else pays for it.
-        let inner =
-            if wrappings < MAX_WRAPPINGS && self.container.is_none() && native::is_stranger(&tree, &self.mapping) {
-                match wrapped::line(&tree) {
-                    Some(line) => {
-                        let mut values = self.to_values(line, b"", base, wrappings + 1);
-                        values.note(Note::Wrapped);
-                        return values;
-                    }
-                    None => wrapped::list(tree),
-                }
-            } else {
-                Err(tree)
+    fn read_native<'a>(&self, tree: Json<'a>, source: &'a [u8], base: usize, wrappings: usize) -> Values<'a> {
+        let may_be_wrapped = wrappings < MAX_WRAPPINGS && self.container.is_none();
+        // Without its text a value cannot be parsed again, so it is looked at before.
+        if source.is_empty() && may_be_wrapped && native::is_stranger(&tree, &self.mapping) {
+            return match self.unwrapped(tree, base, wrappings) {
+                Ok(values) => values,
+                Err(tree) => self.read_own(tree, source, base),
             };
-        match inner {
-            Err(tree) => {
-                let record = native::read(tree, &self.mapping, source).map(Entry::Record);
-                let entry = record.and_then(|entry| self.settled(entry));
-                Values::One(entry.map_err(|reason| Rejected { byte: base, reason }))
-            }
-            Ok(list) => {
-                let mut values = Vec::with_capacity(list.len());
+        }
+        let values = self.read_own(tree, source, base);
+        if !may_be_wrapped || !matches!(values, Values::One(Err(_))) {
+            return values;
+        }
+        let inner = Json::parse_first(source).map(|(tree, _)| self.unwrapped(tree, base, wrappings));
+        inner.and_then(Result::ok).unwrap_or(values)
+    }
+
+    fn read_own<'a>(&self, tree: Json<'a>, source: &[u8], base: usize) -> Values<'a> {
+        let record = native::read(tree, &self.mapping, source).map(Entry::Record);
+        let entry = record.and_then(|entry| self.settled(entry));
+        Values::One(entry.map_err(|reason| Rejected { byte: base, reason }))
+    }
+
+    /// What stands below a key of a value that is no record itself; gives the value back when nothing does.
+    fn unwrapped<'a>(&self, tree: Json<'a>, base: usize, wrappings: usize) -> Result<Values<'a>, Json<'a>> {
+        let mut values = match wrapped::line(&tree) {
+            Some(line) => self.to_values(line, b"", base, wrappings + 1),
+            None => {
+                let list = wrapped::list(tree)?;
+                let mut outcomes = Vec::with_capacity(list.len());
                 for value in list {
                     match self.to_values(value, b"", base, wrappings + 1) {
-                        Values::One(outcome) => values.push(outcome),
-                        Values::Many(outcomes) => values.extend(outcomes),
+                        Values::One(outcome) => outcomes.push(outcome),
+                        Values::Many(inner) => outcomes.extend(inner),
                     }
                 }
-                let mut values = Values::Many(values);
-                values.note(Note::Wrapped);
-                values
+                Values::Many(outcomes)
             }
-        }
+        };
+        values.note(Note::Wrapped);
+        Ok(values)
     }
 
     /// The last look at an entry: texts that are placeholders are absent, and what was forced into a container must

@@ -121,9 +121,11 @@ impl Inspection {
     pub fn page(&self, styles: &Styles) -> String {
         let mut page = Page { out: String::new(), heading: styles.heading };
         page.line(&format!(
-            "{} units in {} sources ({} bytes): {}",
+            "{} {} in {} {} ({} bytes): {}",
             self.units,
+            if self.units == 1 { "unit" } else { "units" },
             self.files,
+            if self.files == 1 { "source" } else { "sources" },
             self.bytes,
             [
                 ("records", self.records),
