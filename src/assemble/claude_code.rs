@@ -253,7 +253,14 @@ impl Step {
     pub(super) fn traffic(&mut self, scope: u64, session: Option<&str>, actions: Vec<Action>) {
         if !actions.is_empty() {
             let (place, format) = (self.place.clone(), self.format);
-            self.traffic.push(Traffic { scope, session: session.map(str::to_owned), place, format, actions });
+            self.traffic.push(Traffic {
+                scope,
+                session: session.map(str::to_owned),
+                trace: None,
+                place,
+                format,
+                actions,
+            });
         }
     }
 }

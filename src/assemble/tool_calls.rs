@@ -41,6 +41,8 @@ pub struct Traffic {
     pub scope: u64,
     /// Its name, where it has one.
     pub session: Option<String>,
+    /// The trace that it is part of: a short id is a call of its trace where that has a span of its own.
+    pub trace: Option<u64>,
     /// Where it stands.
     pub place: Place,
     /// What it was written by.
@@ -115,7 +117,15 @@ pub enum Action {
 pub fn traffic_of(record: &Record<'_>, place: &Place) -> Option<Traffic> {
     let of = |scope, actions: Vec<Action>| {
         let session = record.session_id.as_deref().map(str::to_owned);
-        (!actions.is_empty()).then(|| Traffic { scope, session, place: place.clone(), format: record.format, actions })
+        let trace = record.span.as_ref().and_then(|span| span.trace_id.as_deref()).map(hash::name);
+        (!actions.is_empty()).then(|| Traffic {
+            scope,
+            session,
+            trace,
+            place: place.clone(),
+            format: record.format,
+            actions,
+        })
     };
     if record.kind == Kind::Tool {
         let id = record.call_id.as_deref()?.to_owned();
@@ -298,7 +308,8 @@ impl Pairer {
 
     /// Takes what the next unit says of calls; the tool records that are whole now, in their order.
     pub fn push(&mut self, traffic: Traffic) -> Vec<Joined> {
-        let Traffic { scope, session, place, format, actions } = traffic;
+        let Traffic { scope, session, trace, place, format, actions } = traffic;
+        let of_trace = |id: &str| trace.map(|trace| hash::combine(trace, hash::name(id)));
         let mut records = Vec::new();
         let id_key = |id: &str| id_key(scope, session.is_some(), id);
         for action in actions {
@@ -336,7 +347,8 @@ impl Pairer {
                 }
                 Action::Whole { id, key, tool, args, result, is_error } => {
                     let known = self.by_key.get(&key).copied().and_then(|number| self.take(number));
-                    if self.done.put(key, ()).is_some() {
+                    let recorded = id.as_deref().and_then(of_trace).is_some_and(|own| self.done.contains(&own));
+                    if self.done.put(key, ()).is_some() || recorded {
                         continue;
                     }
                     let answer = Answer { result, is_error, time_ms: None, duration_ms: None };
@@ -347,6 +359,9 @@ impl Pairer {
                 }
                 Action::Recorded { id } => {
                     let name = id_key(&id);
+                    if let Some(own) = of_trace(&id) {
+                        self.done.put(own, ());
+                    }
                     if is_unique(&id) {
                         self.done.put(name, ());
                         self.by_key.get(&name).copied().and_then(|number| self.take(number));
