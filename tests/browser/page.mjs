@@ -2,7 +2,7 @@
 //
 //   node page.mjs CHROMIUM REPORT.html [SCREENSHOT.png]
 //
-// `tests/html.rs` runs it, with puppeteer-core from target/validators, and checks what it prints.
+// `tests/validators.rs` runs it, with puppeteer-core from target/validators, and checks what it prints.
 
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
