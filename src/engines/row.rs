@@ -47,6 +47,8 @@ pub struct Row {
     pub subject: Option<u64>,
     /// Hash of the session id, if there is one.
     pub session: Option<u64>,
+    /// Whether the session is guessed from how the conversation begins; others may begin alike.
+    pub session_is_guessed: bool,
     /// When, in milliseconds since the epoch.
     pub timestamp_ms: Option<i64>,
     /// Latency of the call or execution time of the tool, in milliseconds.

@@ -146,7 +146,8 @@ impl History {
             return;
         }
         let mut signal = absent(FLOW_SIGNAL, Question::Leaking, settings.flow_likelihood_ratio);
-        signal.proof = settings.block && judged.flow.is_some();
+        // Two conversations that begin alike are no session.
+        signal.proof = settings.block && judged.flow.is_some() && !row.session_is_guessed;
         observation.push(signal, if judged.flow.is_some() { 1.0 } else { 0.0 });
         if let Some(flow) = judged.flow {
             observation.reasons.push((FLOW_SIGNAL, Reason::Flow { number: flow + 1 }));

@@ -396,10 +396,17 @@ impl Framer {
     }
 
     fn row(&mut self, buffer: &[u8], mut quoted: bool, units: &mut Vec<Unit>) {
+        // "" inside of a quoted cell closes it and opens it again.
+        let mut closed_at = None;
         while let Some(length) = memchr2(b'"', b'\n', &buffer[self.position..]) {
             self.position += length;
             if buffer[self.position] == b'"' {
-                quoted = !quoted;
+                // A quote begins a cell, or stands in it as it is.
+                let before = self.position.checked_sub(1).map(|at| buffer[at]);
+                let is_first = before.is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b',' | b';' | b'\t'));
+                let opens_again = closed_at.is_some_and(|at| at + 1 == self.position);
+                closed_at = quoted.then_some(self.position);
+                quoted = !quoted && (is_first || opens_again);
             } else if quoted {
                 self.line += 1;
             } else {

@@ -101,7 +101,9 @@ impl Header {
 fn cells(row: &[u8], delimiter: u8) -> Option<Vec<String>> {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(row);
     let mut record = csv::ByteRecord::new();
-    if !reader.read_byte_record(&mut record).ok()? {
+    let is_one =
+        reader.read_byte_record(&mut record).ok()? && !reader.read_byte_record(&mut csv::ByteRecord::new()).ok()?;
+    if !is_one {
         return None;
     }
     let text = |cell: &[u8]| match String::from_utf8_lossy(cell) {
@@ -145,5 +147,6 @@ mod tests {
         );
         assert_eq!(header.cells(b"1,2,3,4").unwrap_err(), "a row of 4 cells where the header has 3");
         assert_eq!(header.cells(b"\xff,2").unwrap()[0].1, "\u{fffd}");
+        assert!(header.cells(b"a,b\nc,d").is_err(), "one row is one record");
     }
 }

@@ -207,6 +207,7 @@ impl Analyst<'_> {
         };
         let stream = bounded(&stream_name(&record, self.settings.group_by));
         let mut row = row(&record, &stream);
+        row.session_is_guessed = row.session.is_none() && scope.is_some();
         row.session = row.session.or(scope);
         if record.kind == Kind::Feedback {
             return Outcome::Feedback(Box::new(row));

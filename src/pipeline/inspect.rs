@@ -279,12 +279,14 @@ impl State<'_> {
     fn first(&self, record: &Record<'_>) -> Vec<(String, String)> {
         let mut rows: Vec<(String, String)> = Vec::new();
         let mut row = |name: &str, text: &str| {
-            let cut = &text[..text.floor_char_boundary(EXCERPT_BYTES)];
-            let shown = self.names.shown(cut);
+            // What the names hide is looked for in more than is shown, so that no cut hides it from them.
+            let wide = self.names.shown(&text[..text.floor_char_boundary(2 * EXCERPT_BYTES)]);
+            let cut = &wide[..wide.floor_char_boundary(EXCERPT_BYTES)];
+            let shown = cut;
             let is_text = TEXTS.iter().any(|field| name.starts_with(field));
             let shown = match (is_text, self.names.shows_sensitive()) {
-                (true, false) => excerpt::quote(&shown, 0..shown.len(), &[]),
-                _ => excerpt::unredacted_quote(&shown, 0..shown.len()),
+                (true, false) => excerpt::quote(&wide, 0..shown.len(), &[]),
+                _ => excerpt::unredacted_quote(shown, 0..shown.len()),
             };
             let more = if cut.len() < text.len() { format!(" … ({} bytes)", text.len()) } else { String::new() };
             rows.push((name.to_owned(), shown + &more));
@@ -360,9 +362,8 @@ fn row<'a>(cells: Vec<(&'a str, String)>) -> Json<'a> {
 }
 
 fn count(counts: &mut Counts, name: String, at: At<'_>) {
-    if counts.len() >= REASONS_MAX && !counts.contains_key(&name) {
-        return count(counts, "others".to_owned(), at);
-    }
+    let is_beyond = counts.len() >= REASONS_MAX && !counts.contains_key(&name);
+    let name = if is_beyond { "others".to_owned() } else { name };
     let new = || Counted { name: name.clone(), count: 0, source: at.source.to_owned(), line: at.line };
     counts.entry(name.clone()).or_insert_with(new).count += 1;
 }
@@ -569,6 +570,16 @@ mod tests {
     fn inspected(log: &'static str) -> Inspection {
         let mut input = Reader::from_stream("log", log.as_bytes(), Limits::default());
         inspect(&mut input, &Settings::default(), &Scanner::new(Library::built_in()), false)
+    }
+
+    #[test]
+    fn reasons_beyond_the_limit_are_counted_together() {
+        let mut counts = Counts::default();
+        for number in 0..3 * REASONS_MAX {
+            count(&mut counts, format!("reason {number}"), At { source: "log", line: 1 });
+        }
+        let others = counts.get("others").map(|counted| counted.count);
+        assert_eq!((counts.len(), others), (REASONS_MAX + 1, Some(2 * REASONS_MAX as u64)));
     }
 
     #[test]

@@ -118,6 +118,20 @@ const OBSERVATION_TYPES: [&str; 12] = [
     "DEFAULT",
 ];
 
+/// Lines of Claude Code sessions that hold no message.
+const CLIENT_LINES: [&str; 10] = [
+    "queue-operation",
+    "last-prompt",
+    "permission-mode",
+    "custom-title",
+    "ai-title",
+    "agent-name",
+    "pr-link",
+    "worktree-state",
+    "mode",
+    "content-replacement",
+];
+
 /// Types of the lines of a Codex session.
 const CODEX_TYPES: [&str; 5] = ["session_meta", "turn_context", "response_item", "event_msg", "compacted"];
 
@@ -183,6 +197,7 @@ pub(super) fn detect(value: &Json<'_>) -> Container {
     if any(LEAF)
         || (has(SESSION_CAMEL) && any(UUID) && is_session_line())
         || (any(SNAPSHOT) && text("type") == "file-history-snapshot")
+        || (has(SESSION_CAMEL | TYPE) && CLIENT_LINES.contains(&text("type")))
     {
         return Container::ClaudeCode;
     }
@@ -296,6 +311,8 @@ mod tests {
         check(r#"{"custom_id":"c","response":null,"error":{}}"#, Container::OpenAiBatch);
         check(r#"{"sessionId":"s","parentUuid":null,"type":"user"}"#, Container::ClaudeCode);
         check(r#"{"sessionId":"s","requestId":"u","message":{}}"#, Container::ClaudeCode);
+        check(r#"{"sessionId":"s","type":"queue-operation"}"#, Container::ClaudeCode);
+        check(r#"{"sessionId":"s","type":"chat"}"#, Container::Native);
         check(r#"{"sessionId":"s","requestId":"u","prompt":"p"}"#, Container::Native);
         check(r#"{"sessionId":"s","prompt":"p"}"#, Container::Native);
         check(r#"{"type":"event_msg","payload":{}}"#, Container::Codex);

@@ -199,7 +199,8 @@ impl Engine for AllowList {
         let asked = record.tool_calls.iter().enumerate();
         let mut called: Vec<(String, &str)> =
             asked.map(|(index, call)| (format!("/tool_calls/{index}/name"), &*call.name)).collect();
-        if record.kind == Kind::Tool {
+        // A call out of a conversation is judged with the answer that asks for it, which says whose list counts.
+        if record.kind == Kind::Tool && (model.is_some() || self.settings.models.is_empty()) {
             called.extend(record.tool.as_deref().map(|tool| ("/tool".to_owned(), tool)));
         }
         let judged: Vec<(String, &str, bool)> = called

@@ -298,8 +298,15 @@ fn parts(text: &str, end: char) -> impl Iterator<Item = (usize, &str)> {
 /// Whether a result says that the tool failed.
 fn says_failure(message: &Message<'_>) -> bool {
     let text = message.text.trim_start();
-    let is_error =
-        |value: &Json<'_>| value.get("error").is_some_and(|error| !matches!(error, Json::Null | Json::Bool(false)));
+    let is_error = |value: &Json<'_>| {
+        value.get("error").is_some_and(|error| match error {
+            Json::Null | Json::Bool(false) => false,
+            Json::String(text) => !text.trim().is_empty(),
+            Json::Array(items) => !items.is_empty(),
+            Json::Object(members) => !members.is_empty(),
+            _ => error.as_f64() != Some(0.0),
+        })
+    };
     message.is_error
         || ["Error:", "error:", "ERROR:", "Exception:"].iter().any(|word| text.starts_with(word))
         || (text.starts_with('{') && Json::parse(text.as_bytes()).is_ok_and(|value| is_error(&value)))

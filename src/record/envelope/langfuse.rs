@@ -3,7 +3,7 @@
 //! - GENERATION is a call of a model, TOOL a call of a tool; CHAIN, AGENT and SPAN repeat their children; the others
 //!   hold no call
 //! - latency: `endTime` - `startTime`. `latency` is in milliseconds in one place and in seconds in another of the same
-//!   file, and is read (as seconds, as the API documents it) only where there is no end
+//!   file, and is not read
 //! - time to the first token: `completionStartTime` - `startTime`
 //! - session: that of the trace, else `metadata.attributes["session.id"]`
 //! - input and output are bodies of any dialect, also as JSON in a string
@@ -59,7 +59,6 @@ fn observation_of<'a>(mut value: Json<'a>, session: Option<Cow<'a, str>>) -> Out
     let mut metadata = value.take("metadata").map(decoded).unwrap_or_default();
     let mut attributes = metadata.take("attributes").map(decoded).unwrap_or_default();
     call.times(start, end, first_token);
-    call.reported_latency(value.get("latency"), Unit::S);
     call.reported_ttft(value.get("timeToFirstToken").or_else(|| value.get("time_to_first_token")), Unit::S);
     call.record.id = take_name(&mut value, "id");
     let own_session = take_name(&mut value, "sessionId").or_else(|| take_name(&mut value, "session_id"));
