@@ -36,6 +36,30 @@ pub const RULES: &[RuleText] = &[
         "Escape model output where it is shown; never run it. Look at the evidence for script, escapes or commands.",
     ),
     text(
+        "agent_flow",
+        "A tool was called that must not be called after another one of the session.",
+        "LLM06",
+        "Look at what the first tool read and at what the second one gave away.",
+    ),
+    text(
+        "agent_loop",
+        "The same calls of tools come again and again.",
+        "LLM10",
+        "Look at the results: does the agent make headway? Bound its steps.",
+    ),
+    text(
+        "agent_repeated_call",
+        "A tool is called again with the same arguments, to the same result.",
+        "LLM10",
+        "Look at why the agent did not use the result that it had.",
+    ),
+    text(
+        "agent_tool_not_allowed",
+        "A tool is called that is not on the allow list.",
+        "LLM06",
+        "Take the tool away from the agent, or put it on the list.",
+    ),
+    text(
         "call_failed",
         "The call ended with an error.",
         "",
@@ -312,6 +336,12 @@ pub const RULES: &[RuleText] = &[
         "The answer came with far fewer tokens per second than usual.",
         "",
         "Look at the provider's status at that time.",
+    ),
+    text(
+        "tool_contradiction",
+        "The answer contradicts what a tool of the conversation has said.",
+        "LLM09",
+        "Compare the answer with the result of the tool beside it.",
     ),
     text(
         "tool_error",
