@@ -12,6 +12,9 @@
 //! because no number says `[CREDIT_CARD_1]`. What was valid JSON stays valid JSON; a text without hits stays what it was,
 //! byte for byte.
 //!
+//! **What stays**: the log's own clock, without which nobody could audit what comes out: a value that is nothing but a moment,
+//! behind a name for one (`timestamp`, `created_at`, `startTimeUnixNano`). Dates in texts and behind other names are redacted.
+//!
 //! **Order**: lines are scanned in parallel and numbered in their order, so that the output does not depend on threads.
 //!
 //! **Limits**: what no rule knows stays. A value that is spread over two strings is not seen. A line above the limit that
@@ -61,6 +64,43 @@ impl Selection {
         let rule = scanner.library().rule(hit.rule);
         let is_named = |name: &String| *name == rule.id || name == rule.family().as_str();
         is_private(rule.family()) && (self.only.is_empty() || self.only.iter().any(is_named))
+    }
+}
+
+/// Names of the fields in which logs keep their own times, in letters and digits.
+const CLOCK_NAMES: [&str; 17] = [
+    "timestamp",
+    "time",
+    "ts",
+    "created",
+    "createdat",
+    "updatedat",
+    "starttime",
+    "endtime",
+    "startedat",
+    "endedat",
+    "completedat",
+    "completionstarttime",
+    "datetime",
+    "starttimeunixnano",
+    "endtimeunixnano",
+    "timeunixnano",
+    "observedtimeunixnano",
+];
+
+/// Whether `value`, behind `name`, is the log's own clock.
+fn is_clock(name: Option<&str>, value: &str) -> bool {
+    /// From 2001 to 2096 in seconds since the epoch.
+    const EPOCH_SECONDS: Range<f64> = 1e9..4e9;
+    let Some(name) = name else { return false };
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    if !CLOCK_NAMES.contains(&plain.to_ascii_lowercase().as_str()) {
+        return false;
+    }
+    let is_epoch = |number: f64| [1.0, 1e3, 1e6, 1e9].iter().any(|unit| EPOCH_SECONDS.contains(&(number / unit)));
+    match value.parse::<f64>() {
+        Ok(number) => is_epoch(number),
+        Err(_) => value.parse::<jiff::Timestamp>().is_ok() || value.parse::<jiff::civil::DateTime>().is_ok(),
     }
 }
 
@@ -226,6 +266,9 @@ impl Redactor {
     fn scan(&self, bytes: &[u8], token: &Token) -> (Vec<Found>, bool) {
         let raw = &bytes[token.raw.clone()];
         let decoded = decoded(raw, token.kind);
+        if is_clock(token.name.as_deref(), &decoded.text) {
+            return (Vec::new(), false);
+        }
         let (text, prefix) = match &token.name {
             Some(name) => (Cow::Owned(format!("{name}: {}", decoded.text)), name.len() + 2),
             None => (Cow::Borrowed(&*decoded.text), 0),
@@ -413,6 +456,19 @@ mod tests {
             r#"{"[EMAIL_1]": ["[AWS_ACCESS_KEY_ID_1]", "[AWS_ACCESS_KEY_ID_1]"]}"#,
         );
         check("[\n  {\n    \"a\": \"jo@example.org\"\n  }\n]\n", "[\n  {\n    \"a\": \"[EMAIL_1]\"\n  }\n]\n");
+    }
+
+    #[test]
+    fn the_clock_of_the_log_stays() {
+        for log in [
+            r#"{"timestamp":"2024-05-13T00:30:00.967Z","created":1741569952}"#,
+            r#"{"startTime":"2024-05-13 00:30:00","endTimeUnixNano":"1763651161339000000"}"#,
+        ] {
+            check(log, log);
+        }
+        check(r#"{"timestamp":"jo@example.org"}"#, r#"{"timestamp":"[EMAIL_1]"}"#);
+        check(r#"{"time":"call +1 415 555 0132"}"#, r#"{"time":"call [PHONE_1]"}"#);
+        check(r#"{"timestamps":["2024-05-13T00:30:00Z"]}"#, r#"{"timestamps":["[DATE_TIME_1]"]}"#);
     }
 
     #[test]
