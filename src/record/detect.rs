@@ -76,6 +76,10 @@ marks! {
     MESSAGE = "message";
     SNAPSHOT = "snapshot" | "toolUseResult";
     PAYLOAD = "payload";
+    CALL_ID = "call_id";
+    SUMMARY = "summary";
+    RECORD_TYPE = "record_type";
+    INSTRUCTIONS = "instructions";
     EVAL = "eval";
     SAMPLES = "samples" | "plan";
     EVAL_ID = "evalId";
@@ -118,22 +122,15 @@ const OBSERVATION_TYPES: [&str; 12] = [
     "DEFAULT",
 ];
 
-/// Lines of Claude Code sessions that hold no message.
-const CLIENT_LINES: [&str; 10] = [
-    "queue-operation",
-    "last-prompt",
-    "permission-mode",
-    "custom-title",
-    "ai-title",
-    "agent-name",
-    "pr-link",
-    "worktree-state",
-    "mode",
-    "content-replacement",
-];
+/// Lines of Claude Code sessions that hold no message and whose type is one word; those of several words are told by
+/// their hyphens (`queue-operation`, `last-prompt`), because every release adds some.
+const CLIENT_LINES: [&str; 5] = ["mode", "tag", "progress", "summary", "system"];
 
 /// Types of the lines of a Codex session.
 const CODEX_TYPES: [&str; 5] = ["session_meta", "turn_context", "response_item", "event_msg", "compacted"];
+
+/// All that a line of a Codex session has, whatever its type: releases add types.
+const CODEX_KEYS: [&str; 4] = ["timestamp", "type", "payload", "ordinal"];
 
 /// What `value` was written by.
 pub(super) fn detect(value: &Json<'_>) -> Container {
@@ -197,11 +194,14 @@ pub(super) fn detect(value: &Json<'_>) -> Container {
     if any(LEAF)
         || (has(SESSION_CAMEL) && any(UUID) && is_session_line())
         || (any(SNAPSHOT) && text("type") == "file-history-snapshot")
-        || (has(SESSION_CAMEL | TYPE) && CLIENT_LINES.contains(&text("type")))
+        || (has(SESSION_CAMEL | TYPE) && is_client_line(value))
     {
         return Container::ClaudeCode;
     }
-    if has(TYPE | PAYLOAD) && CODEX_TYPES.contains(&text("type")) {
+    let is_codex_line = || entries.len() > 2 && entries.iter().all(|(key, _)| CODEX_KEYS.contains(&key.as_ref()));
+    if has(TYPE | PAYLOAD) && (CODEX_TYPES.contains(&text("type")) || is_codex_line())
+        || any(CALL_ID | CONTENT | SUMMARY | RECORD_TYPE | INSTRUCTIONS) && is_flat_codex_line(value)
+    {
         return Container::Codex;
     }
     if has(EVAL | SAMPLES) {
@@ -242,6 +242,51 @@ pub(super) fn detect(value: &Json<'_>) -> Container {
         return Container::Bare;
     }
     Container::Native
+}
+
+/// Whether a line of a session is the client's own.
+fn is_client_line(value: &Json<'_>) -> bool {
+    let kind = value.get("type").and_then(Json::as_str).unwrap_or_default();
+    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    CLIENT_LINES.contains(&kind) || (kind.contains('-') && kind.split('-').all(is_word))
+}
+
+/// All that an item of a Codex session has where it stands without a `payload`.
+const CODEX_ITEM_KEYS: [&str; 14] = [
+    "type",
+    "id",
+    "timestamp",
+    "status",
+    "role",
+    "content",
+    "summary",
+    "encrypted_content",
+    "call_id",
+    "name",
+    "arguments",
+    "input",
+    "action",
+    "output",
+];
+
+/// Whether the object is a line of a Codex session before lines had a `payload`: items as they are, below a heading.
+fn is_flat_codex_line(value: &Json<'_>) -> bool {
+    let text = |key: &str| value.get(key).and_then(Json::as_str).unwrap_or_default();
+    let entries = value.as_object().unwrap_or_default();
+    let has_only = |keys: &[&str]| entries.iter().all(|(key, _)| keys.contains(&key.as_ref()));
+    let is_item = match text("type") {
+        "message" => {
+            let kind = value.pointer("/content/0/type").and_then(Json::as_str);
+            value.get("role").is_some() && matches!(kind, Some("input_text" | "output_text"))
+        }
+        "reasoning" => value.get("summary").is_some_and(|summary| summary.as_array().is_some()),
+        "" => {
+            return has_only(&["record_type"])
+                || (value.get("instructions").is_some() && has_only(&["id", "timestamp", "instructions", "git"]));
+        }
+        kind => (kind.ends_with("_call") || kind.ends_with("_call_output")) && value.get("call_id").is_some(),
+    };
+    is_item && has_only(&CODEX_ITEM_KEYS)
 }
 
 /// Whether the object is a trace as query interfaces give it: OTLP under another name.
@@ -312,10 +357,18 @@ mod tests {
         check(r#"{"sessionId":"s","parentUuid":null,"type":"user"}"#, Container::ClaudeCode);
         check(r#"{"sessionId":"s","requestId":"u","message":{}}"#, Container::ClaudeCode);
         check(r#"{"sessionId":"s","type":"queue-operation"}"#, Container::ClaudeCode);
+        check(r#"{"sessionId":"s","type":"agent-setting"}"#, Container::ClaudeCode);
         check(r#"{"sessionId":"s","type":"chat"}"#, Container::Native);
         check(r#"{"sessionId":"s","requestId":"u","prompt":"p"}"#, Container::Native);
         check(r#"{"sessionId":"s","prompt":"p"}"#, Container::Native);
         check(r#"{"type":"event_msg","payload":{}}"#, Container::Codex);
+        check(r#"{"timestamp":"t","type":"world_state","payload":{}}"#, Container::Codex);
+        check(r#"{"type":"world_state","payload":{}}"#, Container::Native);
+        check(r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}"#, Container::Codex);
+        check(r#"{"type":"function_call","name":"shell","arguments":"{}","call_id":"c"}"#, Container::Codex);
+        check(r#"{"id":"a","timestamp":"t","instructions":null,"git":{}}"#, Container::Codex);
+        check(r#"{"record_type":"state"}"#, Container::Codex);
+        check(r#"{"instructions":"i","prompt":"p","call_id":"c","type":"function_call"}"#, Container::Native);
         check(r#"{"context":{"span_id":"1"},"attributes":{}}"#, Container::OtelConsole);
         check(r#"{"context":"c","attributes":{},"prompt":"p"}"#, Container::Native);
         check(r#"{"type":"content_block_delta","index":0,"delta":{}}"#, Container::Stream);

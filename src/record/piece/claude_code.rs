@@ -60,7 +60,9 @@ pub fn read(mut value: Json<'static>) -> Result<Part, String> {
     let said = match role.as_deref() {
         Some("user") => {
             let content = message.take("content").unwrap_or_default();
-            Said::User { structured: value.take("toolUseResult").filter(|_| results(&content) == 1), content }
+            let structured =
+                value.take("toolUseResult").filter(|result| results(&content) == 1 && says_something(result));
+            Said::User { structured, content }
         }
         Some("assistant") if text(&message, "model").as_deref() == Some(SYNTHETIC) => {
             if value.get("isApiErrorMessage").and_then(Json::as_bool) != Some(true) {
@@ -80,6 +82,11 @@ pub fn read(mut value: Json<'static>) -> Result<Part, String> {
         time_ms: time_ms(value.get("timestamp")),
         said,
     }))
+}
+
+/// Whether a structure has anything but empty places in it.
+fn says_something(result: &Json<'_>) -> bool {
+    result.as_object().is_some_and(|entries| entries.iter().any(|(_, value)| !matches!(value, Json::Null)))
 }
 
 /// Results of tools in a content.

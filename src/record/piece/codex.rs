@@ -2,6 +2,7 @@
 //!
 //! - `session_meta`, `turn_context`: the session's id; the model from here on
 //! - `response_item`: an item as in OpenAI Responses, said to the model or by it
+//! - lines of 2025 without a `payload`: a heading with `id` and `instructions`, then the items as they are
 //! - `event_msg` of the type `token_count`: the tokens of the last call (`last_token_usage`) and of the session so far
 //!
 //! **Source**: shapes seen in several public test suites; there is no specification. `total_token_usage` is cumulative and
@@ -52,13 +53,9 @@ pub enum Said {
 pub fn read(mut value: Json<'static>) -> Result<Part, String> {
     let time_ms = time_ms(value.get("timestamp"));
     let kind = text(&value, "type").unwrap_or_default();
-    let payload = value.take("payload").unwrap_or_default();
+    let Some(payload) = value.take("payload") else { return Ok(read_flat(value, time_ms)) };
     let said = match kind.as_str() {
-        "session_meta" => Said::Session {
-            id: text(&payload, "id"),
-            provider: text(&payload, "model_provider"),
-            instructions: text(&payload, "instructions"),
-        },
+        "session_meta" => read_heading(&payload),
         "turn_context" => Said::Model(text(&payload, "model")),
         "response_item" => match read_item(payload) {
             Some(said) => said,
@@ -73,6 +70,26 @@ pub fn read(mut value: Json<'static>) -> Result<Part, String> {
         _ => return Ok(Part::Aside("a line of a session that is no item")),
     };
     Ok(Part::Codex(Line { time_ms, said }))
+}
+
+/// Reads a line without a payload.
+fn read_flat(value: Json<'static>, time_ms: Option<i64>) -> Part {
+    if value.get("instructions").is_some() {
+        return Part::Codex(Line { time_ms, said: read_heading(&value) });
+    }
+    match read_item(value) {
+        Some(said) => Part::Codex(Line { time_ms, said }),
+        None => Part::Aside("a line of a session that is no item"),
+    }
+}
+
+fn read_heading(heading: &Json<'_>) -> Said {
+    let base = heading.pointer("/base_instructions/text").and_then(Json::as_str).map(str::to_owned);
+    Said::Session {
+        id: text(heading, "id"),
+        provider: text(heading, "model_provider"),
+        instructions: text(heading, "instructions").or(base),
+    }
 }
 
 fn read_item(item: Json<'static>) -> Option<Said> {
