@@ -75,6 +75,11 @@ impl Header {
         found.max_by_key(Header::known_names).filter(|header| header.known_names() >= KNOWN_NAMES_MIN)
     }
 
+    /// Whether one of the names is one that logs have.
+    pub fn is_known(&self) -> bool {
+        self.known_names() > 0
+    }
+
     /// The cells of a row by the names of their columns; the reason when it cannot be one of this table.
     pub fn cells(&self, row: &[u8]) -> Result<Vec<(&str, String)>, String> {
         let cells = cells(row, self.delimiter).ok_or("a row that breaks off inside of quotes")?;

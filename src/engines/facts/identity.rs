@@ -8,14 +8,17 @@
 //! **Formula**: both names are cut into family, version, words for the size, and what is left. Provider prefixes, suffixes
 //! behind a colon, how a version is spelled (`3-5`, `35`), `latest`, `preview`, `thinking`, `prod` and the like name no other
 //! model. Another family, version or size is another model; what is left on one side only tells nothing. value = 1 for
-//! another model or pinned version; else signs that do not fit / signs that were looked at.
+//! another model or pinned version; [`ALIAS_SCORE`] where the name that was asked for has a word that whoever deployed it
+//! chose, and only its family is that of the answer; else signs that do not fit / signs that were looked at.
 //!
 //! **Range**: 0 (as declared) to 1 (another model). A log that does not tell is not assessed, which is no pass.
 //!
 //! **Source**: seed 003, verifier 01 (Model Fingerprinter): substitution, version drift, undisclosed changes; a mismatch is
 //! deterministic and blocks. The forms of ids are those of the providers' own references.
 //!
-//! **Limits**: a name of no family that is known ([`FAMILIES`]) is an alias and may stand for anything. Models with open
+//! **Limits**: a name of no family that is known ([`FAMILIES`]) is an alias and may stand for anything. Deployments of Azure
+//! are called freely (`gpt-4-prod` before GPT-4o): one with a word that no model has ([`VARIANTS`]) is no proof within its
+//! family, one without (`gpt-4` before GPT-4o) cannot be told from a model; `aliases` says what it stands for. Models with open
 //! weights have many names: only another family or another size is another model. Everyone speaks the OpenAI dialect, so
 //! that `chatcmpl-` and `stop` say nothing of others; gateways rewrite ids, so that a wrong sign is evidence and no proof.
 
@@ -52,6 +55,8 @@ pub const DRIFT_RATIO: f64 = 1.5;
 pub const BEHAVIOUR_RATIO: f64 = 2.0;
 /// Sigmas beyond which a measure is unusual: seed 002's limit.
 pub const BEHAVIOUR_SIGMAS: f64 = 3.0;
+/// Score of a name that whoever deployed the model chose, and that sounds like another one of the family.
+pub const ALIAS_SCORE: f64 = 0.5;
 /// The ratio with which names that agree speak against fabrication.
 const ABSENT_RATIO: f64 = 1.2;
 /// Bytes of a name that are read.
@@ -190,6 +195,33 @@ const WORDS_WITHOUT_MEANING: [&str; 25] = [
     "exacto",
     "0",
 ];
+/// Words that stand in names of deployments and in no name of a model.
+const DEPLOYMENT_WORDS: [&str; 5] = ["prod", "production", "staging", "dev", "test"];
+/// Words of variants in the names that OpenAI, Anthropic and Google give; any other word is one of a deployment.
+pub const VARIANTS: [&str; 22] = [
+    "vision",
+    "audio",
+    "realtime",
+    "search",
+    "transcribe",
+    "tts",
+    "image",
+    "instruct",
+    "codex",
+    "deep",
+    "research",
+    "chatgpt",
+    "oss",
+    "live",
+    "native",
+    "dialog",
+    "computer",
+    "use",
+    "max",
+    "text",
+    "embedding",
+    "spark",
+];
 /// Words for the size of a model within its family and version.
 const SIZES: [&str; 14] = [
     "nano", "mini", "turbo", "pro", "ultra", "flash", "lite", "haiku", "sonnet", "opus", "instant", "small", "medium",
@@ -213,6 +245,8 @@ pub struct ModelName {
     pub words: BTreeSet<String>,
     /// The version that it is pinned to: a date or a number of a snapshot.
     pub snapshot: Option<String>,
+    /// Whether a word in it is one of a deployment, and of no model.
+    pub is_alias: bool,
 }
 
 impl ModelName {
@@ -247,13 +281,16 @@ impl ModelName {
                 *known(first)?
             }
         };
-        let mut name =
-            ModelName { maker, family, version: None, sizes: BTreeSet::new(), words: BTreeSet::new(), snapshot: None };
+        let (sizes, words) = (BTreeSet::new(), BTreeSet::new());
+        let mut name = ModelName { maker, family, version: None, sizes, words, snapshot: None, is_alias: false };
         if family == "chatgpt" {
             name.family = "gpt";
             name.words.insert(family.to_owned());
         }
         name.read(&parts);
+        name.is_alias = maker != Maker::Open
+            && (parts.iter().any(|part| DEPLOYMENT_WORDS.contains(part))
+                || name.words.iter().any(|word| !VARIANTS.contains(&word.as_str())));
         let is_turbo = name.words.contains("vision")
             || name.snapshot.as_deref().is_some_and(|snapshot| TURBO_SNAPSHOTS.contains(&snapshot));
         if name.is_gpt_4() && is_turbo {
@@ -379,6 +416,8 @@ pub enum Relation {
     Other,
     /// The same model in another version than the one that was asked for.
     OtherVersion,
+    /// A model of the same family, other than the name of a deployment sounds like.
+    Alias,
     /// The names do not tell.
     Unknown,
 }
@@ -389,6 +428,14 @@ pub fn relation(declared: &str, served: &str) -> Relation {
         return Relation::Same;
     }
     let Some((asked, answered)) = ModelName::of(declared).zip(ModelName::of(served)) else { return Relation::Unknown };
+    let may_be_called_so = asked.is_alias && asked.family == answered.family;
+    match relation_of(asked, answered) {
+        Relation::Other | Relation::OtherVersion if may_be_called_so => Relation::Alias,
+        relation => relation,
+    }
+}
+
+fn relation_of(asked: ModelName, answered: ModelName) -> Relation {
     if asked.maker != answered.maker || asked.family != answered.family {
         // A model that was made from another has the names of both.
         let is_made_from = asked.words.contains(answered.family) || answered.words.contains(asked.family);
@@ -519,6 +566,7 @@ impl Engine for Identity {
             Some(relation @ (Relation::Other | Relation::OtherVersion)) => {
                 self.differ(declared.unwrap_or_default(), served, relation)
             }
+            Some(Relation::Alias) => self.alias(declared.unwrap_or_default(), served),
             Some(Relation::Unknown) | None => self.by_signs(record, model.as_ref()),
         })
     }
@@ -544,6 +592,17 @@ impl Identity {
             .findings
             .push(Finding { detail: detail.into(), ..Finding::new(rule, Severity::High, "/model", 0..served.len()) });
         assessment
+    }
+
+    fn alias(&self, declared: &str, served: &str) -> Assessment {
+        let detail =
+            format!("{} answered under the name {}, which sounds like another model", name(served), name(declared));
+        let ratio = RatioSource::default_or_config(self.settings.sign_likelihood_ratio, SIGN_RATIO);
+        let signal = Signal::absent(SIGNAL, Question::Fabricated, Tier::Zero, ratio).fire(ALIAS_SCORE, detail.clone());
+        let mut said = Assessment::new(Status::Warn, ALIAS_SCORE).with("by", Detail::Label("names")).signal(signal);
+        let finding = Finding::new("identity/alias", Severity::Low, "/model", 0..served.len());
+        said.findings.push(Finding { detail: detail.into(), ..finding });
+        said
     }
 
     fn by_signs(&self, record: &Record<'_>, model: Option<&ModelName>) -> Assessment {
@@ -642,6 +701,12 @@ mod tests {
             ("claude-2", "claude-2.1", Same),
             ("gpt-4o-2024-11-20", "gpt-4o-1120", Same),
             ("azure/gpt-4o-team-a", "gpt-4o-2024-08-06", Unknown),
+            ("gpt-4-prod", "gpt-4o-2024-08-06", Alias),
+            ("gpt-4o-large-ctx", "gpt-4o-2024-08-06", Alias),
+            ("gpt-4o-2024-05-13-prod", "gpt-4o-2024-08-06", Alias),
+            ("azure/gpt-4o-prod", "gpt-4o-mini-2024-07-18", Alias),
+            ("gpt-4o-prod", "claude-3-haiku-20240307", Other),
+            ("gpt-4o-audio-preview", "gpt-4o-mini-2024-07-18", Other),
             ("gpt-4o", "gpt-4o-audio-preview-2024-10-01", Unknown),
             ("gpt-4o", "chatgpt-4o-latest", Unknown),
             ("gemini-flash-latest", "gemini-2.5-flash-lite", Unknown),
@@ -723,6 +788,10 @@ mod tests {
             let said = assess(unit);
             assert!(said.signals[0].proof && said.findings[0].rule == rule, "{unit}: {said:?}");
         }
+        let alias = assess(r#"{"declared_model":"gpt-4-prod","model":"gpt-4o-2024-08-06","response":"r"}"#);
+        let signal = &alias.signals[0];
+        assert_eq!((signal.proof, signal.score, signal.likelihood_ratio), (false, ALIAS_SCORE, SIGN_RATIO));
+        assert_eq!(alias.findings[0].rule, "identity/alias");
         let same = assess(
             r#"{"request":{"model":"gpt-4o","messages":[]},"response":{"model":"gpt-4o-2024-05-13","choices":[{"message":{"content":"r"}}]}}"#,
         );

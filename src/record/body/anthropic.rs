@@ -2,6 +2,8 @@
 //!
 //! - response: its `text` blocks; tool calls: its `tool_use` blocks; thinking is left out
 //! - a request is read as one of Chat Completions, with `system` beside the messages
+//! - `amazon-bedrock-invocationMetrics`, with which Bedrock ends a stream: latency, time to the first token, and token
+//!   counts where the message has none
 //! - an error body `{"type": "error", "error": {"type", "message"}}`: an error and no response
 //!
 //! **Source**: the Anthropic API reference. Tokens of the cache are counted beside `input_tokens` and added to them.
@@ -13,7 +15,10 @@ use super::{
     message::{Joined, Said, has_role, take_text},
     usage::Usage,
 };
-use crate::record::{Dialect, json::Json};
+use crate::record::{Dialect, json::Json, values};
+
+/// The key under which Bedrock says what it measured.
+pub(in crate::record) const BEDROCK_METRICS: &str = "amazon-bedrock-invocationMetrics";
 
 /// Whether the value is a response body, or an error body.
 pub(in crate::record) fn is_response(value: &Json<'_>) -> bool {
@@ -44,11 +49,25 @@ pub(in crate::record) fn read_response(mut body: Json<'_>) -> Answer<'_> {
     let usage = body.take("usage").map(|usage| Usage::of(&usage)).unwrap_or_default();
     let stop_reason = take_text(&mut body, "stop_reason");
     let error = body.take("error").and_then(error_of);
+    let metrics = body.take(BEDROCK_METRICS);
     let mut said = Said::default();
     if body.get("content").is_some() {
         said.add(body, Joined::ByLines);
     }
     let answer = Answer::of_said(said);
     let finish_reason = stop_reason.or(answer.finish_reason);
-    Answer { dialect: Some(Dialect::Anthropic), id, model, usage, error, finish_reason, ..answer }
+    let mut answer = Answer { dialect: Some(Dialect::Anthropic), id, model, usage, error, finish_reason, ..answer };
+    if let Some(metrics) = metrics {
+        read_metrics(&metrics, &mut answer);
+    }
+    answer
+}
+
+fn read_metrics(metrics: &Json<'_>, answer: &mut Answer<'_>) {
+    let ms = |key: &str| values::duration_ms(metrics.get(key)?, values::Unit::Ms).ok();
+    let count = |key: &str| values::count(metrics.get(key)?).ok();
+    answer.latency_ms = ms("invocationLatency");
+    answer.ttft_ms = ms("firstByteLatency");
+    answer.usage.prompt = answer.usage.prompt.or_else(|| count("inputTokenCount"));
+    answer.usage.response = answer.usage.response.or_else(|| count("outputTokenCount"));
 }

@@ -4,8 +4,9 @@
 //! - [`openai_chat`], [`openai_responses`], [`anthropic`], [`gemini`], [`bedrock`]: one dialect each, request and
 //!   response
 //! - [`message`]: messages and their parts, in the spellings of all dialects
-//! - [`stream`]: pieces of a streamed answer, put together when they stand in one value
 //! - [`usage`]: token counts
+//!
+//! A list of events of a streamed answer is put together by [`stream`](super::stream), as events on lines of their own are.
 //!
 //! A body is told from a text or a structured answer by what only a body has; when in doubt it is an answer, and is
 //! read as its JSON text.
@@ -16,12 +17,11 @@ pub(super) mod gemini;
 pub(super) mod message;
 pub(super) mod openai_chat;
 pub(super) mod openai_responses;
-pub(super) mod stream;
 pub(super) mod usage;
 
 use std::borrow::Cow;
 
-use super::{Dialect, Message, Note, Notes, Passage, Prompt, ToolCall, json::Json};
+use super::{Dialect, Message, Note, Notes, Passage, Prompt, ToolCall, json::Json, stream::Stream};
 use message::{Joined, Said, Turn, has_role, is_turn, take_text, text_of};
 use usage::Usage;
 
@@ -165,8 +165,8 @@ pub(super) fn read_answer(mut value: Json<'_>) -> Result<Answer<'_>, Json<'_>> {
             message.add(Json::Object(vec![("content".into(), std::mem::take(&mut value))]), Joined::ByLines);
             Ok(Answer::of_said(message))
         }
-        Json::Array(items) => match stream::read(items) {
-            Ok(answer) => Ok(answer),
+        Json::Array(items) => match Stream::of_list(items) {
+            Ok(stream) => Ok(read_stream(stream)),
             Err(items) => Ok(Answer::of_text(Json::Array(items).to_compact_string().into())),
         },
         other => Err(other),
@@ -204,6 +204,16 @@ pub(super) fn read_response_body(mut value: Json<'_>) -> Result<Answer<'_>, Json
         });
     }
     Err(value)
+}
+
+/// Reads what the events of a stream were put together to.
+fn read_stream<'a>(stream: Stream) -> Answer<'a> {
+    match stream {
+        Stream::OpenaiChat(stream) => openai_chat::read_response(stream.into_body()),
+        Stream::OpenaiResponses(stream) => openai_responses::read_response(stream.into_body()),
+        Stream::Anthropic(stream) => anthropic::read_response(stream.into_body()),
+        Stream::Gemini(stream) => gemini::read_response(stream.into_body()),
+    }
 }
 
 /// Reads what a record calls its prompt. Gives the value back when it holds no text at all.
@@ -379,4 +389,90 @@ pub(super) fn is_response_body(value: &Json<'_>) -> bool {
         || bedrock::is_converse_response(value)
         || gemini::is_response(value)
         || anthropic::is_response(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Answer<'_> {
+        read_answer(Json::parse(json.as_bytes()).unwrap()).unwrap()
+    }
+
+    /// Text, finish reason, calls, tokens of prompt and response.
+    #[track_caller]
+    fn check_stream(
+        events: &[&str],
+        expected: (Option<&str>, Option<&str>, &[&str], [Option<u64>; 2]),
+    ) -> Answer<'static> {
+        let Ok(Json::Array(events)) = Json::parse(format!("[{}]", events.join(",")).as_bytes()).map(Json::into_owned)
+        else {
+            panic!()
+        };
+        let answer = read_answer(Json::Array(events)).unwrap();
+        let call = |call: &ToolCall<'_>| format!("{}({})", call.name, call.args.to_compact_string());
+        let calls: Vec<String> = answer.tool_calls.iter().map(call).collect();
+        let tokens = [answer.usage.prompt, answer.usage.response];
+        assert_eq!(
+            (answer.text.as_deref(), answer.finish_reason.as_deref(), tokens),
+            (expected.0, expected.1, expected.3)
+        );
+        assert_eq!(calls, expected.2);
+        answer
+    }
+
+    #[test]
+    fn a_list_of_events_is_the_answer_that_they_were_streamed_of() {
+        let answer = check_stream(
+            &[
+                r#"{"object":"chat.completion.chunk","id":"c","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#,
+                r#"{"object":"chat.completion.chunk","id":"c","choices":[{"index":0,"delta":{"content":"Hel"}}]}"#,
+                r#"{"object":"chat.completion.chunk","id":"c","choices":[{"index":0,"delta":{"content":"lo"}}]}"#,
+                r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"g","arguments":""}}]}}]}"#,
+                r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}]}}]}"#,
+                r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}}]}"#,
+                r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
+                r#"{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}"#,
+                "\"[DONE]\"",
+            ],
+            (Some("Hello"), Some("tool_calls"), &[r#"f({"x":1})"#, "g({})"], [Some(3), Some(4)]),
+        );
+        assert_eq!((answer.id.as_deref(), answer.tool_calls[0].id.as_deref()), (Some("c"), Some("a")));
+        let answer = check_stream(
+            &[
+                r#"{"type":"message_start","message":{"id":"i","model":"m","usage":{"input_tokens":5,"cache_read_input_tokens":20,"output_tokens":1}}}"#,
+                r#"{"type":"ping"}"#,
+                r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}}"#,
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\":"}}"#,
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"2}"}}"#,
+                r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}}"#,
+                r#"{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":7,"invocationLatency":900,"firstByteLatency":300}}"#,
+            ],
+            (None, Some("tool_use"), &[r#"f({"a":2})"#], [Some(25), Some(9)]),
+        );
+        assert_eq!((answer.latency_ms, answer.ttft_ms, answer.usage.cached), (Some(900.0), Some(300.0), Some(20)));
+        let answer = check_stream(
+            &[
+                r#"{"candidates":[{"content":{"parts":[{"text":"Part 1, "}]}},{"content":{"parts":[{"text":"or"}]}}],"createTime":"2026-01-01T00:00:00Z"}"#,
+                r#"{"candidates":[{"content":{"parts":[{"text":"part 2."}]},"finishReason":"STOP","groundingMetadata":{"groundingChunks":[{"retrievedContext":{"title":"t","text":"found"}}]}}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":2}}"#,
+            ],
+            (Some("Part 1, part 2."), Some("STOP"), &[], [Some(3), Some(2)]),
+        );
+        assert_eq!((answer.context.len(), answer.created.is_some()), (1, true));
+        assert!(answer.notes.has(Note::FurtherAnswers));
+        check_stream(
+            &[
+                r#"{"type":"response.created","response":{"id":"r","object":"response","model":"m","output":[]}}"#,
+                r#"{"type":"response.output_text.delta","item_id":"i","output_index":0,"delta":"Hi"}"#,
+            ],
+            (Some("Hi"), None, &[], [None, None]),
+        );
+    }
+
+    #[test]
+    fn a_list_of_something_else_is_a_structured_answer() {
+        for json in ["[]", "[1]", r#"[{"a":1}]"#, r#"[{"candidates":["Bob"]}]"#, r#"["[DONE]"]"#] {
+            assert_eq!(read(json).text.as_deref(), Some(json));
+        }
+    }
 }

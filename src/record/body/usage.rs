@@ -97,11 +97,6 @@ impl Usage {
         value.as_object().is_some_and(|entries| entries.iter().any(|(key, _)| counts(key)))
     }
 
-    /// Whether nothing was counted.
-    pub fn is_empty(&self) -> bool {
-        *self == Usage::default()
-    }
-
     /// Puts the counts where the record has none of its own.
     pub fn fill(self, record: &mut Record<'_>) {
         let own = [record.prompt_tokens.is_some(), record.response_tokens.is_some()];

@@ -1,11 +1,12 @@
 //! Anthropic Messages: `message_start`, content blocks by their index, `message_delta`, `message_stop` → a message.
 //!
-//! Token counts are cumulative: those of `message_delta` replace those of `message_start`, key by key.
+//! Token counts are cumulative: those of `message_delta` replace those of `message_start`, key by key. What Bedrock
+//! measured, and says in the last event, stands in the message under the same name.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
 use super::{PARTS_MAX, Progress, append, arguments, index_of, object, string};
-use crate::record::json::Json;
+use crate::record::{body::anthropic::BEDROCK_METRICS, json::Json};
 
 /// A stream of which some events have been seen.
 #[derive(Debug, Default)]
@@ -15,6 +16,7 @@ pub struct Stream {
     stop: Option<Json<'static>>,
     usage: Vec<(Cow<'static, str>, Json<'static>)>,
     error: Option<Json<'static>>,
+    metrics: Option<Json<'static>>,
     has_stopped: bool,
 }
 
@@ -52,6 +54,7 @@ impl Stream {
     /// Takes the next event.
     pub fn absorb(&mut self, mut event: Json<'static>) -> Progress {
         let index = index_of(&event);
+        self.metrics = event.take(BEDROCK_METRICS).or(self.metrics.take());
         match event.get("type").and_then(Json::as_str).unwrap_or_default() {
             "message_start" => {
                 let mut message = event.take("message").unwrap_or_default();
@@ -116,7 +119,8 @@ impl Stream {
         object(
             head.chain([("type", string("message")), ("role", string("assistant"))])
                 .chain([("content", Json::Array(content)), ("stop_reason", stop.unwrap_or_default())])
-                .chain([("usage", Json::Object(self.usage))]),
+                .chain([("usage", Json::Object(self.usage))])
+                .chain(self.metrics.map(|metrics| (BEDROCK_METRICS, metrics))),
         )
     }
 }

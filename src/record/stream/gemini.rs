@@ -1,8 +1,9 @@
 //! Gemini generateContent: partial responses → one response.
 //!
 //! Every part of a stream is a response of its own, with some of the text; neighbouring texts of the first candidate are
-//! joined (thoughts apart), calls are appended, and the last finish reason, token counts and version count. Both spellings
-//! of the keys occur, `usageMetadata` and `usage_metadata`.
+//! joined (thoughts apart), calls are appended, and the last finish reason, token counts, version, time and grounding
+//! count. Both spellings of the keys occur, `usageMetadata` and `usage_metadata`. Further candidates are kept as the last
+//! part has them, for the note that there were some.
 
 use super::{PARTS_MAX, Progress, object, string};
 use crate::record::json::Json;
@@ -12,9 +13,12 @@ use crate::record::json::Json;
 pub struct Stream {
     parts: Vec<Json<'static>>,
     finish: Option<Json<'static>>,
+    grounding: Option<Json<'static>>,
+    further: Vec<Json<'static>>,
     usage: Option<Json<'static>>,
     id: Option<Json<'static>>,
     version: Option<Json<'static>>,
+    created: Option<Json<'static>>,
     feedback: Option<Json<'static>>,
 }
 
@@ -35,6 +39,8 @@ pub fn is_open_part(object: &Json<'_>) -> bool {
 
 type Spellings = [&'static str; 2];
 
+const GROUNDING: Spellings = ["groundingMetadata", "grounding_metadata"];
+const CREATED: Spellings = ["createTime", "create_time"];
 const FINISH: Spellings = ["finishReason", "finish_reason"];
 const USAGE: Spellings = ["usageMetadata", "usage_metadata"];
 const PROMPT_TOKENS: Spellings = ["promptTokenCount", "prompt_token_count"];
@@ -64,15 +70,24 @@ impl Stream {
 
     /// Takes the next part.
     pub fn absorb(&mut self, mut part: Json<'static>) -> Progress {
-        for (slot, spellings) in
-            [(&mut self.usage, USAGE), (&mut self.id, ID), (&mut self.version, VERSION), (&mut self.feedback, FEEDBACK)]
-        {
+        for (slot, spellings) in [
+            (&mut self.usage, USAGE),
+            (&mut self.id, ID),
+            (&mut self.version, VERSION),
+            (&mut self.created, CREATED),
+            (&mut self.feedback, FEEDBACK),
+        ] {
             *slot = take_either(&mut part, spellings).or(slot.take());
         }
-        if let Some(Json::Array(candidates)) = part.take("candidates")
-            && let Some(mut candidate) = candidates.into_iter().next()
+        if let Some(Json::Array(mut candidates)) = part.take("candidates")
+            && !candidates.is_empty()
         {
+            let mut candidate = candidates.remove(0);
+            if !candidates.is_empty() {
+                self.further = candidates;
+            }
             self.finish = take_either(&mut candidate, FINISH).or(self.finish.take());
+            self.grounding = take_either(&mut candidate, GROUNDING).or(self.grounding.take());
             if let Some(Json::Array(parts)) = candidate.take("content").and_then(|mut content| content.take("parts")) {
                 parts.into_iter().for_each(|part| self.push(part));
             }
@@ -102,12 +117,25 @@ impl Stream {
     /// The response.
     pub fn into_body(self) -> Json<'static> {
         let content = object([("parts", Json::Array(self.parts)), ("role", string("model"))]);
-        let candidate = object([("content", content)].into_iter().chain(self.finish.map(|why| (FINISH[0], why))));
-        let others =
-            [(USAGE[0], self.usage), (VERSION[0], self.version), (ID[0], self.id), (FEEDBACK[0], self.feedback)];
-        let others = others.into_iter().filter_map(|(key, value)| Some((key, value?)));
-        object([("candidates", Json::Array(vec![candidate]))].into_iter().chain(others))
+        let rest = [(FINISH[0], self.finish), (GROUNDING[0], self.grounding)];
+        let candidate = object([("content", content)].into_iter().chain(present(rest)));
+        let mut candidates = vec![candidate];
+        candidates.extend(self.further.into_iter().take(1));
+        let others = [
+            (USAGE[0], self.usage),
+            (VERSION[0], self.version),
+            (ID[0], self.id),
+            (CREATED[0], self.created),
+            (FEEDBACK[0], self.feedback),
+        ];
+        object([("candidates", Json::Array(candidates))].into_iter().chain(present(others)))
     }
+}
+
+fn present<const N: usize>(
+    entries: [(&'static str, Option<Json<'static>>); N],
+) -> impl Iterator<Item = (&'static str, Json<'static>)> {
+    entries.into_iter().filter_map(|(key, value)| Some((key, value?)))
 }
 
 #[cfg(test)]

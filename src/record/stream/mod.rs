@@ -1,4 +1,6 @@
 //! Streamed answers put together again: events in their order → the body that a call without streaming would have had.
+//! The events stand in units of their own (`assemble` feeds them one after another), or as a list in one value
+//! ([`Stream::of_list`]).
 //!
 //! - [`openai_chat`]: `chat.completion.chunk` objects
 //! - [`openai_responses`]: `response.*` events
@@ -103,6 +105,29 @@ impl Stream {
             }
         }
         gemini::is_part(object).then(|| (StreamDialect::Gemini, text("responseId").or_else(|| text("response_id"))))
+    }
+
+    /// The stream whose events a list holds; gives the list back when it is none. What is no object (`[DONE]`) is passed
+    /// over.
+    ///
+    /// # Errors
+    /// With the list.
+    pub fn of_list(events: Vec<Json<'_>>) -> Result<Stream, Vec<Json<'_>>> {
+        let mut dialects =
+            events.iter().filter(|event| matches!(event, Json::Object(_))).map(|event| Stream::event_of(event));
+        let Some((dialect, _)) = dialects.next().flatten() else { return Err(events) };
+        // Services put objects of their own between the events (metrics); a list of Gemini has nothing else.
+        let mut is_pure = || dialects.all(|other| other.is_some_and(|(other, _)| other == dialect));
+        if dialect == StreamDialect::Gemini && !is_pure() {
+            return Err(events);
+        }
+        let mut stream = Stream::new(dialect);
+        for event in events {
+            if let Json::Object(_) = event {
+                stream.absorb(event.into_owned());
+            }
+        }
+        Ok(stream)
     }
 
     /// Whether the event begins a new stream, so that the one before it under the same id is over.
