@@ -102,6 +102,7 @@ marks! {
     TYPE = "type";
     CANDIDATES = "candidates" | "promptFeedback" | "usageMetadata";
     CONTENT = "content";
+    DONE = "done";
     OUTPUT = "output";
     DELTA = "delta" | "content_block";
 }
@@ -235,7 +236,7 @@ pub(super) fn detect(value: &Json<'_>) -> Container {
     if any(OBJECT | DELTA | TYPE) && is_chunk(value, any(DELTA)) {
         return Container::Stream;
     }
-    let is_body = any(CANDIDATES | CONTENT)
+    let is_body = any(CANDIDATES | CONTENT | DONE)
         || (any(OBJECT) && text("object") == "response")
         || (any(TYPE) && text("type") == "error");
     if is_body && super::body::is_response_body(value) {
@@ -378,5 +379,7 @@ mod tests {
             Container::Bare,
         );
         check(r#"{"candidates":[{"content":{"parts":[]}}]}"#, Container::Bare);
+        check(r#"{"model":"m","message":{"role":"assistant","content":"a"},"done":true}"#, Container::Bare);
+        check(r#"{"model":"m","prompt":"p","response":"r","done":true}"#, Container::Native);
     }
 }

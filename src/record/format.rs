@@ -82,6 +82,8 @@ pub enum Dialect {
     BedrockConverse,
     /// The bodies of Bedrock's other vendors (Titan, Llama, Cohere, Mistral).
     BedrockVendor,
+    /// Ollama chat and generate.
+    Ollama,
     /// OpenTelemetry GenAI conventions from 1.37 on.
     GenAi,
     /// OpenTelemetry GenAI conventions up to 1.36.
@@ -197,6 +199,7 @@ impl Dialect {
             Dialect::Gemini => "gemini",
             Dialect::BedrockConverse => "bedrock_converse",
             Dialect::BedrockVendor => "bedrock_vendor",
+            Dialect::Ollama => "ollama",
             Dialect::GenAi => "genai",
             Dialect::GenAi136 => "genai_1_36",
             Dialect::OpenInference => "openinference",

@@ -1,8 +1,8 @@
 //! Bodies: what was asked and what was answered, in the dialects of the providers. Written once, read in every
 //! container.
 //!
-//! - [`openai_chat`], [`openai_responses`], [`anthropic`], [`gemini`], [`bedrock`]: one dialect each, request and
-//!   response
+//! - [`openai_chat`], [`openai_responses`], [`anthropic`], [`gemini`], [`bedrock`], [`ollama`]: one dialect each,
+//!   request and response
 //! - [`message`]: messages and their parts, in the spellings of all dialects
 //! - [`usage`]: token counts
 //!
@@ -15,6 +15,7 @@ pub(super) mod anthropic;
 pub(super) mod bedrock;
 pub(super) mod gemini;
 pub(super) mod message;
+pub(super) mod ollama;
 pub(super) mod openai_chat;
 pub(super) mod openai_responses;
 pub(super) mod usage;
@@ -194,6 +195,9 @@ pub(super) fn read_response_body(mut value: Json<'_>) -> Result<Answer<'_>, Json
     if body.has(Keys::ERROR) && openai_chat::is_error(&value) {
         return Ok(openai_chat::read_response(value));
     }
+    if body.has(Keys::DONE) && ollama::is_response(&value) {
+        return Ok(ollama::read_response(value));
+    }
     if body.has(Keys::BODY)
         && let Some(inner @ Json::Object(_)) = value.take("body")
     {
@@ -239,7 +243,7 @@ pub(super) fn read_question(value: Json<'_>) -> Result<Conversation<'_>, Json<'_
 }
 
 /// Reads a request body of any dialect; gives the value back when it is none.
-pub(super) fn read_request_body(value: Json<'_>) -> Result<Conversation<'_>, Json<'_>> {
+pub(super) fn read_request_body(mut value: Json<'_>) -> Result<Conversation<'_>, Json<'_>> {
     if let Some(messages) = value.get("messages") {
         let is_list = messages.as_array().is_some_and(|items| items.iter().all(is_turn));
         if !is_list {
@@ -259,6 +263,13 @@ pub(super) fn read_request_body(value: Json<'_>) -> Result<Conversation<'_>, Jso
     if openai_responses::is_request(&value) {
         return Ok(openai_responses::read_request(value));
     }
+    if let Some(inner @ Json::Object(_)) = value.take("body") {
+        // As with answers: a request as HTTP has it, or a question that has the key by chance.
+        return read_request_body(inner).map_err(|inner| {
+            put_back(&mut value, "body", inner);
+            value
+        });
+    }
     Err(value)
 }
 
@@ -273,6 +284,7 @@ impl Keys {
     const CONTENT: u8 = 8;
     const ERROR: u8 = 16;
     const BODY: u8 = 32;
+    const DONE: u8 = 64;
 
     fn of(value: &Json<'_>) -> Keys {
         let bits = value.as_object().unwrap_or_default().iter().map(|(key, _)| match key.as_ref() {
@@ -282,6 +294,7 @@ impl Keys {
             "content" => Keys::CONTENT,
             "error" => Keys::ERROR,
             "body" => Keys::BODY,
+            "done" => Keys::DONE,
             _ => 0,
         });
         Keys(bits.fold(0, |all, bit| all | bit))
@@ -389,6 +402,7 @@ pub(super) fn is_response_body(value: &Json<'_>) -> bool {
         || bedrock::is_converse_response(value)
         || gemini::is_response(value)
         || anthropic::is_response(value)
+        || ollama::is_response(value)
 }
 
 #[cfg(test)]
