@@ -98,7 +98,7 @@ impl Message {
                 .chain([("stop_reason", stop.unwrap_or_default())])
                 .chain(usage.map(|usage| ("usage", usage))),
         );
-        let request = object([("messages", Json::Array(inputs)), ("max_tokens", Json::Null)]);
+        let request = object([("messages", Json::Array(inputs)), ("anthropic_version", Json::Null)]);
         object(
             id.map(|id| ("id", string(id)))
                 .into_iter()

@@ -128,7 +128,9 @@ pub(super) fn timestamp_ms(value: &Json<'_>, unit: Option<Unit>) -> Result<i64, 
     let ms = match value {
         Json::String(text) => match number(value) {
             Ok(number) => epoch_ms(number, unit)?,
-            Err(_) => written_ms(text.trim()).ok_or("is not a date and time that can be read")?,
+            Err(_) => {
+                written(text.trim()).map(Timestamp::as_millisecond).ok_or("is not a date and time that can be read")?
+            }
         },
         Json::Number(number) => epoch_ms(*number, unit)?,
         _ => return Err(misplaced(value, "a time")),
@@ -147,7 +149,9 @@ pub(super) fn moment_ns(value: &Json<'_>, unit: Option<Unit>) -> Result<i128, Re
     let ns = match value {
         Json::String(text) => match number(value) {
             Ok(number) => epoch_ns(number, unit)?,
-            Err(_) => written_ns(text.trim()).ok_or("is not a date and time that can be read")?,
+            Err(_) => {
+                written(text.trim()).map(Timestamp::as_nanosecond).ok_or("is not a date and time that can be read")?
+            }
         },
         Json::Number(number) => epoch_ns(*number, unit)?,
         _ => return Err(misplaced(value, "a time")),
@@ -250,21 +254,13 @@ fn epoch_ns(number: Number, unit: Option<Unit>) -> Result<i128, Refusal> {
     })
 }
 
-fn written_ns(text: &str) -> Option<i128> {
+/// RFC 3339, ISO 8601 and `YYYY-MM-DD HH:MM:SS`, with a zone, or in UTC, which may be written behind it.
+fn written(text: &str) -> Option<Timestamp> {
     if let Ok(moment) = text.parse::<Timestamp>() {
-        return Some(moment.as_nanosecond());
+        return Some(moment);
     }
-    let local = text.parse::<DateTime>().ok()?;
-    Some(local.to_zoned(TimeZone::UTC).ok()?.timestamp().as_nanosecond())
-}
-
-/// RFC 3339, ISO 8601 and `YYYY-MM-DD HH:MM:SS`, with a zone or in UTC.
-fn written_ms(text: &str) -> Option<i64> {
-    if let Ok(moment) = text.parse::<Timestamp>() {
-        return Some(moment.as_millisecond());
-    }
-    let local = text.parse::<DateTime>().ok()?;
-    Some(local.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond())
+    let local = text.strip_suffix(" UTC").unwrap_or(text).parse::<DateTime>().ok()?;
+    Some(local.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
 #[cfg(test)]
@@ -289,6 +285,7 @@ mod tests {
         check("\"2025-03-10T01:25:52.123000+00:00\"", moment);
         check("\"2025-03-10T01:25:52.123\"", moment);
         check("\"2025-03-10 01:25:52.123\"", moment);
+        check("\"2025-03-10 01:25:52.123000 UTC\"", moment);
         check("\"2025-03-10 01:25:52.123456789\"", moment);
         check("\" 2025-03-10 01:25:52.123Z \"", moment);
         check("1741569952.123", moment);
@@ -380,8 +377,8 @@ mod tests {
         #[test]
         fn written_times_read_as_what_they_mean(ms in 0..MAX_TIMESTAMP_MS) {
             let text = Timestamp::from_millisecond(ms).unwrap().to_string();
-            prop_assert_eq!(written_ms(&text), Some(ms));
-            prop_assert_eq!(written_ms(text.trim_end_matches('Z')), Some(ms));
+            prop_assert_eq!(written(&text).map(Timestamp::as_millisecond), Some(ms));
+            prop_assert_eq!(written(text.trim_end_matches('Z')).map(Timestamp::as_millisecond), Some(ms));
         }
 
         #[test]

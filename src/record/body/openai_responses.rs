@@ -29,9 +29,10 @@ pub(in crate::record) fn is_response(value: &Json<'_>) -> bool {
 /// Whether the value is a request body.
 pub(in crate::record) fn is_request(value: &Json<'_>) -> bool {
     let input = value.get("input");
-    let is_input =
-        matches!(input, Some(Json::String(_))) || input.and_then(Json::as_array).is_some_and(|items| !items.is_empty());
-    is_input && value.get("model").and_then(Json::as_str).is_some()
+    let items = input.and_then(Json::as_array).unwrap_or_default();
+    let is_input = matches!(input, Some(Json::String(_))) || !items.is_empty();
+    let is_typed = |item: &Json<'_>| item.pointer("/content/0/type").and_then(Json::as_str) == Some("input_text");
+    is_input && (value.get("model").and_then(Json::as_str).is_some() || items.iter().any(is_typed) || is_items(items))
 }
 
 /// Whether a list is one of items, which are told from messages by one that is no message.
