@@ -76,6 +76,7 @@ marks! {
     MESSAGE = "message";
     SNAPSHOT = "snapshot" | "toolUseResult";
     PAYLOAD = "payload";
+    PROJECT_HASH = "projectHash";
     EVAL = "eval";
     SAMPLES = "samples" | "plan";
     EVAL_ID = "evalId";
@@ -204,6 +205,9 @@ pub(super) fn detect(value: &Json<'_>) -> Container {
     if has(TYPE | PAYLOAD) && CODEX_TYPES.contains(&text("type")) {
         return Container::Codex;
     }
+    if has(SESSION_CAMEL | PROJECT_HASH) || (has(TYPE | CONTENT) && text("type") == "gemini") {
+        return Container::GeminiCli;
+    }
     if has(EVAL | SAMPLES) {
         return Container::Inspect;
     }
@@ -315,6 +319,8 @@ mod tests {
         check(r#"{"sessionId":"s","type":"chat"}"#, Container::Native);
         check(r#"{"sessionId":"s","requestId":"u","prompt":"p"}"#, Container::Native);
         check(r#"{"sessionId":"s","prompt":"p"}"#, Container::Native);
+        check(r#"{"sessionId":"s","projectHash":"h","messages":[]}"#, Container::GeminiCli);
+        check(r#"{"id":"1","type":"gemini","content":"a"}"#, Container::GeminiCli);
         check(r#"{"type":"event_msg","payload":{}}"#, Container::Codex);
         check(r#"{"context":{"span_id":"1"},"attributes":{}}"#, Container::OtelConsole);
         check(r#"{"context":"c","attributes":{},"prompt":"p"}"#, Container::Native);
