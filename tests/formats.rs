@@ -205,6 +205,7 @@ samples! {
     vllm_bench: "vllm_bench.json",
     sharegpt: "sharegpt.json",
     azure: "azure.jsonl",
+    gemini_cli: "gemini_cli.json",
     mcp: "mcp.jsonl",
     mcp_desktop: "mcp_desktop.log",
     table: "table.csv",

@@ -23,8 +23,7 @@ pub struct Half {
 
 impl Half {
     pub fn join_alone(self, place: Place, format: Format) -> Joined {
-        let lack = if self.is_answer { "has no request in the log" } else { "has no answer in the log" };
-        Joined::new(place, format, Whole::Record(self.record)).lacking("custom_id", lack)
+        Joined::new(place, format, Whole::Record(self.record)).without_half()
     }
 
     /// Request and answer as one call.

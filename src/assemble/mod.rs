@@ -45,7 +45,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     input::Place,
     record::{
-        Aside, Container, Dialect, Format, Kind, Piece, Problem, Record,
+        Aside, Container, Dialect, Format, Kind, Note, Notes, Piece, Problem, Record,
         json::Json,
         piece::{self, Part},
     },
@@ -99,6 +99,8 @@ pub struct Joined {
     pub format: Format,
     /// What is to be said of how it was put together.
     pub problems: Vec<Problem>,
+    /// What its reader should know of how it was put together.
+    pub notes: Notes,
     /// The conversation that it belongs to, where that is not told by its session id.
     pub scope: Option<u64>,
     /// Whether the calls in it came out already.
@@ -120,7 +122,14 @@ pub enum Whole {
 
 impl Joined {
     fn new(place: Place, format: Format, whole: Whole) -> Joined {
-        Joined { place, is_further: false, whole, format, problems: Vec::new(), scope: None, is_paired: false }
+        let (problems, notes) = (Vec::new(), Notes::default());
+        Joined { place, is_further: false, whole, format, problems, notes, scope: None, is_paired: false }
+    }
+
+    /// The other half of the call is not in the log. All that the log has of it was read.
+    fn without_half(mut self) -> Joined {
+        self.notes.add(Note::HalfMissing);
+        self
     }
 
     fn lacking(mut self, field: &str, reason: impl Into<String>) -> Joined {

@@ -35,7 +35,7 @@ impl Events {
         let time = self.time_ms.and_then(|ms| u64::try_from(ms).ok());
         let time = time.map(|ms| ("timestamp", Json::Number(Number::Unsigned(ms))));
         let tree = object(time.into_iter().chain(self.bodies()));
-        Joined::new(place, format, Whole::Tree(tree)).lacking("span", "is not in the log")
+        Joined::new(place, format, Whole::Tree(tree)).without_half()
     }
 
     fn complete(self, span: Box<Record<'static>>, place: Place, format: Format) -> Joined {

@@ -57,6 +57,7 @@ fn note(run: &mut Run, joined: Joined) {
     };
     run.further += usize::from(joined.is_further);
     run.problems.extend(joined.problems.into_iter().map(|problem| format!("{} {}", problem.field, problem.reason)));
+    run.problems.extend(joined.notes.iter().map(|note| note.as_str().to_owned()));
     run.records.push((joined.place.line, text));
 }
 
@@ -197,7 +198,7 @@ fn batches_are_joined_in_either_order() {
         assert!(joined.problems.is_empty());
     }
     let alone = batch(&[("in", request), ("out", other)]);
-    assert_eq!(alone.problems, ["custom_id has no answer in the log", "custom_id has no request in the log"]);
+    assert_eq!(alone.problems, ["half_missing"; 2], "noted, and read as a whole");
     // Ids that come again are paired in their order.
     let again = batch(&[("in", request), ("in", request), ("out", answer), ("out", answer)]);
     assert_eq!(again.records, [(1, pair.to_owned()), (2, pair.to_owned())]);
@@ -386,7 +387,7 @@ fn events_find_their_span_whichever_comes_first() {
         assert_eq!(all.fates, [Fate::Held, Fate::Merged, Fate::Merged]);
     }
     let alone = run(Container::Otlp, &[&user, &choice]);
-    assert_eq!(alone.problems, ["span is not in the log"]);
+    assert_eq!(alone.problems, ["half_missing"]);
 }
 
 #[test]

@@ -4,7 +4,8 @@
 //! is ever decompressed as a whole, so that a small file that unpacks to a large one costs time and no memory.
 //!
 //! **Limits**: a zstd frame may ask for a window of [`MAX_ZSTD_WINDOW_BYTES`] and no dictionary. The checksums of
-//! gzip are verified, those of zstd are not. Other archives are named in the error and not read.
+//! gzip are verified, those of zstd are not. Other archives, also inside of these, are named in the error with the
+//! command that reads them, and not read.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
@@ -23,6 +24,9 @@ pub type Input = Box<dyn Read + Send>;
 /// A source of bytes, decompressed as it is read.
 pub struct Decompressed {
     codec: Codec,
+    /// The first bytes that were decompressed, to tell what they are, and the error that ended them.
+    first: Vec<u8>,
+    failed: Option<io::Error>,
     plain_bytes: u64,
 }
 
@@ -40,34 +44,64 @@ impl Decompressed {
     /// Reads the first bytes of `input` and chooses the format by them.
     pub fn open(mut input: Input) -> io::Result<Decompressed> {
         let mut first = Vec::new();
-        (&mut input).take(LONGEST_MAGIC as u64).read_to_end(&mut first)?;
-        if let Some((_, name, help)) = OTHER_FORMATS.iter().find(|(magic, ..)| first.starts_with(magic)) {
-            return Err(io::Error::other(format!("this is {name}; {help}")));
+        (&mut input).take(FIRST_BYTES as u64).read_to_end(&mut first)?;
+        if let Some(Other { name, command, .. }) = other_format(&first) {
+            return Err(io::Error::other(format!("this is {name}; {command}")));
         }
-        let is_gzip = first.starts_with(GZIP_MAGIC);
-        let is_zstd = is_zstd(&first);
+        let outer = compression_of(&first);
         let started = Cursor::new(first).chain(input);
         let compressed = |started| BufReader::with_capacity(COMPRESSED_BUFFER_BYTES, Counted { started, bytes: 0 });
-        let codec = if is_gzip {
-            Codec::Gzip(Box::new(MultiGzDecoder::new(compressed(started))))
-        } else if is_zstd {
-            Codec::Zstd(Box::new(ZstdFrames::new(compressed(started))))
-        } else {
-            Codec::Plain(started)
+        let codec = match outer {
+            Some(GZIP) => Codec::Gzip(Box::new(MultiGzDecoder::new(compressed(started)))),
+            Some(_) => Codec::Zstd(Box::new(ZstdFrames::new(compressed(started)))),
+            None => Codec::Plain(started),
         };
-        Ok(Decompressed { codec, plain_bytes: 0 })
+        let mut opened = Decompressed { codec, first: Vec::new(), failed: None, plain_bytes: 0 };
+        if let Some(outer) = outer {
+            opened.look_inside(outer)?;
+        }
+        Ok(opened)
+    }
+
+    /// What is compressed may be a format that is not read.
+    fn look_inside(&mut self, outer: &str) -> io::Result<()> {
+        let mut first = Vec::new();
+        self.failed = self.decompress(&mut first, FIRST_BYTES).err();
+        let what = match (other_format(&first), compression_of(&first)) {
+            (Some(Other { name, command, .. }), _) => {
+                format!("{name} inside of {outer}; decompress it, then {command}")
+            }
+            (None, Some(inner)) => format!("{inner} inside of {outer}; decompress it once"),
+            (None, None) => {
+                self.first = first;
+                return Ok(());
+            }
+        };
+        Err(io::Error::other(format!("this is {what}")))
     }
 
     /// Appends up to `limit` bytes to `buffer` and says how many; fewer than `limit` only at the end. What could be
     /// read before an error is in `buffer`.
     pub fn fill(&mut self, buffer: &mut Vec<u8>, limit: usize) -> io::Result<usize> {
+        let known = self.first.len().min(limit);
+        buffer.extend(self.first.drain(..known));
+        if known == limit {
+            return Ok(known);
+        }
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.decompress(buffer, limit - known).map(|count| known + count),
+        }
+    }
+
+    fn decompress(&mut self, buffer: &mut Vec<u8>, limit: usize) -> io::Result<usize> {
         let before = buffer.len();
         buffer.reserve(limit);
         let limit = limit as u64;
         let result = match &mut self.codec {
             Codec::Plain(input) => input.take(limit).read_to_end(buffer),
-            Codec::Gzip(input) => input.take(limit).read_to_end(buffer).map_err(|error| name_error("gzip", error)),
-            Codec::Zstd(input) => input.take(limit).read_to_end(buffer).map_err(|error| name_error("zstd", error)),
+            Codec::Gzip(input) => input.take(limit).read_to_end(buffer).map_err(|error| name_error(GZIP, error)),
+            Codec::Zstd(input) => input.take(limit).read_to_end(buffer).map_err(|error| name_error(ZSTD, error)),
         };
         self.plain_bytes += (buffer.len() - before) as u64;
         result
@@ -88,27 +122,57 @@ const COMPRESSED_BUFFER_BYTES: usize = 128 << 10;
 /// RFC 1952, section 2.3.1.
 const GZIP_MAGIC: &[u8] = b"\x1F\x8B";
 
-const LONGEST_MAGIC: usize = 6;
+/// Bytes that tell a format: those up to the end of the mark in the first header of a tar archive.
+const FIRST_BYTES: usize = 262;
 
-/// What to do with an archive.
-const UNPACK: &str = "unpack it first";
+/// A format that logs are kept in and that is not read here.
+#[derive(Clone, Copy)]
+struct Other {
+    /// What its files begin with, from `at` on.
+    magic: &'static [u8],
+    at: usize,
+    name: &'static str,
+    /// What to do with it.
+    command: &'static str,
+}
 
-/// Formats that logs are kept in and that are not read here: first bytes, name, what to do.
-const OTHER_FORMATS: [(&[u8], &str, &str); 5] = [
-    (b"\xFD7zXZ\0", "an xz file", UNPACK),
-    (b"BZh", "a bzip2 file", UNPACK),
-    (
-        b"PK\x03\x04",
-        "a zip archive",
-        "unpack it first, or make JSON of an Inspect log with `inspect log dump FILE.eval > FILE.json`",
-    ),
-    (b"7z\xBC\xAF\x27\x1C", "a 7z archive", UNPACK),
-    (
+const fn other(magic: &'static [u8], name: &'static str, command: &'static str) -> Other {
+    Other { magic, at: 0, name, command }
+}
+
+/// POSIX.1-1988, ustar.
+const TAR: Other = Other {
+    magic: b"ustar",
+    at: 257,
+    name: "a tar archive",
+    command: "read its files with `tar -xOf FILE | llmverify audit -`",
+};
+const UNZIP: &str = "read its files with `unzip -p FILE | llmverify audit -`, or make JSON of an Inspect log with `inspect log dump FILE.eval > FILE.json`";
+
+const OTHER_FORMATS: [Other; 7] = [
+    other(b"\xFD7zXZ\0", "an xz file", "read it with `xz -dc FILE | llmverify audit -`"),
+    other(b"BZh", "a bzip2 file", "read it with `bzip2 -dc FILE | llmverify audit -`"),
+    other(b"PK\x03\x04", "a zip archive", UNZIP),
+    other(b"PK\x05\x06", "an empty zip archive", UNZIP),
+    other(b"7z\xBC\xAF\x27\x1C", "a 7z archive", "read its files with `7z x -so FILE | llmverify audit -`"),
+    other(
         b"PAR1",
         "a Parquet file",
         "convert it with `duckdb -c \"COPY (SELECT * FROM 'FILE.parquet') TO 'FILE.jsonl' (FORMAT json)\"`",
     ),
+    TAR,
 ];
+
+fn other_format(first: &[u8]) -> Option<Other> {
+    OTHER_FORMATS.into_iter().find(|other| first.get(other.at..).is_some_and(|rest| rest.starts_with(other.magic)))
+}
+
+const GZIP: &str = "gzip";
+const ZSTD: &str = "zstd";
+
+fn compression_of(first: &[u8]) -> Option<&'static str> {
+    if first.starts_with(GZIP_MAGIC) { Some(GZIP) } else { is_zstd(first).then_some(ZSTD) }
+}
 
 /// RFC 8878, sections 3.1.1 and 3.1.2: a frame, or a skippable frame.
 fn is_zstd(first: &[u8]) -> bool {
@@ -286,11 +350,17 @@ mod tests {
 
     #[test]
     fn other_formats_are_named() {
-        for (magic, name, help) in OTHER_FORMATS {
-            let (_, error) = read(&[magic, &[0; 20]].concat(), 10);
-            assert_eq!(error, Some(format!("this is {name}; {help}")));
-            assert!(magic.len() <= LONGEST_MAGIC);
+        for Other { magic, at, name, command } in OTHER_FORMATS {
+            let file = [&vec![b'a'; at][..], magic, &[0; 20]].concat();
+            assert_eq!(read(&file, 10).1, Some(format!("this is {name}; {command}")));
+            assert!(at + magic.len() <= FIRST_BYTES && command.contains('`'));
+            for (outer, packed) in [("gzip", gzip(&file)), ("zstd", zstd(&file))] {
+                let expected = format!("this is {name} inside of {outer}; decompress it, then {command}");
+                assert_eq!(read(&packed, 10), (Vec::new(), Some(expected)));
+            }
         }
+        let twice = read(&gzip(&gzip(b"{}")), 10).1;
+        assert_eq!(twice.as_deref(), Some("this is gzip inside of gzip; decompress it once"));
     }
 
     proptest! {

@@ -80,7 +80,7 @@ impl Header {
         self.known_names() > 0
     }
 
-    /// The cells of a row by the names of their columns; the reason when it cannot be one of this table.
+    /// The cells of a row by the names of their columns, fewer where the row is short; the reason when it cannot be one of this table.
     pub fn cells(&self, row: &[u8]) -> Result<Vec<(&str, String)>, String> {
         let cells = cells(row, self.delimiter).ok_or("a row that breaks off inside of quotes")?;
         if cells.len() > self.names.len() {

@@ -271,7 +271,7 @@ pub fn record_of(joined: Joined, reader: &RecordReader) -> Result<Record<'static
         let reason = || "holds no call that can be read".to_owned();
         reader.read_tree(tree)?.record().ok_or_else(|| Rejected { byte: 0, reason: reason() })
     };
-    let Joined { whole, format, problems, .. } = joined;
+    let Joined { whole, format, problems, notes, .. } = joined;
     let mut record = match whole {
         Whole::Record(record) => *record,
         Whole::Tree(tree) => read(tree)?,
@@ -286,6 +286,7 @@ pub fn record_of(joined: Joined, reader: &RecordReader) -> Result<Record<'static
     };
     record.format = Format { container: format.container, dialect: format.dialect.or(record.format.dialect) };
     record.problems.splice(0..0, problems);
+    record.notes.merge(notes);
     Ok(record)
 }
 

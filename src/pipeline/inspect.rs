@@ -1,12 +1,11 @@
 //! How a log is understood: formats, fields and where they stand, what is missing for which engine.
 //!
-//! Where a field stands is not told by the readers but looked up: the leaf of the unit that has the field's value, one
-//! whose key sounds like the field before others. That needs no bookkeeping in any reader, and is true of what was read.
+//! Where a field stands is not told by the readers but looked up in the unit: `places`.
 //!
-//! **Limits**: places are looked up for the first [`PLACES_MAX`] records, in units of up to [`PLACE_BYTES_MAX`] bytes; a
-//! value that occurs twice under names that sound alike may be placed at the other one.
+//! **Limits**: places are looked up for the first [`PLACES_MAX`] records, in units of up to [`PLACE_BYTES_MAX`] bytes;
+//! records that are made of several units have none.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use crate::{
     assemble::{
@@ -14,12 +13,8 @@ use crate::{
         tool_calls::{self, Pairer, Traffic},
     },
     config::Settings,
-    input::{Content, Cut, Place, Reader},
-    record::{
-        Aside, Container, Entry, Kind, LatencySource, Parsed, Prompt, Record, RecordReader,
-        json::{Json, Number},
-        values::moment_ms,
-    },
+    input::{Batch, Content, Cut, Place, Reader},
+    record::{Aside, Container, Entry, Kind, LatencySource, Parsed, Prompt, Record, RecordReader, json::Json},
     redact::Names,
     report::{
         formats::Formats,
@@ -29,7 +24,10 @@ use crate::{
     text::excerpt,
 };
 
-use super::analyse::record_of;
+use super::{
+    analyse::record_of,
+    places::{Found, Sought, places_of, value_of},
+};
 
 /// Records of which places are looked up.
 pub const PLACES_MAX: u64 = 200;
@@ -41,8 +39,6 @@ const REASONS_MAX: usize = 20;
 const EXCERPT_BYTES: usize = 120;
 /// What may hold anything, and is redacted more strictly than names are.
 const TEXTS: [&str; 8] = ["system", "prompt", "context", "response", "error", "args", "result", "tool call"];
-/// JSON in strings is looked into so often.
-const DECODED_MAX: usize = 2;
 
 /// A field of LLM or tool records, what it is called in units, and the engines that need it.
 struct Wanted {
@@ -78,7 +74,7 @@ const WANTED: [Wanted; 21] = [
     ),
     llm(
         "latency_ms",
-        &["latency", "duration", "elapsed", "delay", "took", "time"],
+        &["latenc", "duration", "elapsed", "delay", "took", "time"],
         &["latency", "token_rate", "health"],
     ),
     llm("ttft_ms", &["first", "ttft"], &[]),
@@ -89,50 +85,15 @@ const WANTED: [Wanted; 21] = [
     tool("tool", &["tool", "name", "function"], &[]),
     tool("args", &["arg", "input", "param"], &["schema"]),
     tool("result", &["result", "output", "response"], &["tool_schema", "tool_pattern", "tool_length", "spc"]),
-    tool("execution_time_ms", &["latency", "duration", "execution", "time"], &["tool_latency"]),
+    tool("execution_time_ms", &["latenc", "duration", "execution", "time"], &["tool_latency"]),
     tool("session_id", &["session", "thread", "conversation", "trace"], &["session consistency"]),
 ];
 
 /// Reads all of `input` and says how it is understood.
 pub fn inspect(input: &mut Reader, settings: &Settings, scanner: &Scanner, show_sensitive: bool) -> Inspection {
-    let mut state = State {
-        reader: settings.reader(),
-        names: Names::new(scanner, show_sensitive),
-        seen: Inspection::default(),
-        formats: Formats::default(),
-        fields: BTreeMap::new(),
-        of_kind: [0; 2],
-        excused: 0,
-        pieces: BTreeMap::new(),
-        assembler: Assembler::new(&settings.assemble),
-        pairer: Pairer::new(&settings.assemble),
-        latencies: BTreeMap::new(),
-        rejections: BTreeMap::new(),
-        problems: BTreeMap::new(),
-    };
+    let mut state = State::new(settings, Names::new(scanner, show_sensitive));
     while let Some(batch) = input.next_batch() {
-        for unit in &batch.units {
-            let at = At { source: &batch.source, line: unit.line };
-            match &unit.content {
-                Content::Rejected(cut) => state.rejected(reason_of(cut), at),
-                Content::Text(range) => {
-                    let bytes = &batch.bytes[range.clone()];
-                    let parsed = match &batch.header {
-                        Some(header) => state.reader.read_row(header, bytes),
-                        None => state.reader.read(bytes),
-                    };
-                    let is_looked_up = state.seen.places_of < PLACES_MAX && bytes.len() <= PLACE_BYTES_MAX;
-                    let tree = match &batch.header {
-                        _ if !is_looked_up => None,
-                        Some(header) => header.cells(bytes).ok().map(row),
-                        None => Json::parse(bytes).ok(),
-                    };
-                    let place =
-                        Place { source: batch.source.clone(), line: unit.line, item: unit.item, byte: unit.byte };
-                    state.unit(parsed, tree.as_ref(), bytes.len(), at, &place);
-                }
-            }
-        }
+        state.batch(&batch);
     }
     state.joined(None);
     state.finish(input)
@@ -147,7 +108,7 @@ struct At<'a> {
 type Counts = BTreeMap<String, Counted>;
 
 /// Records by pointer and unit.
-type Places = BTreeMap<(String, Option<&'static str>), u64>;
+type Places = BTreeMap<Found, u64>;
 
 struct State<'s> {
     reader: RecordReader,
@@ -160,6 +121,8 @@ struct State<'s> {
     of_kind: [u64; 2],
     /// Records that have no response for a good reason: an error, a call of tools.
     excused: u64,
+    /// Entries beyond the first of their unit.
+    further: u64,
     pieces: Counts,
     assembler: Assembler,
     pairer: Pairer,
@@ -168,13 +131,58 @@ struct State<'s> {
     problems: Counts,
 }
 
-impl State<'_> {
+impl<'s> State<'s> {
+    fn new(settings: &Settings, names: Names<'s>) -> State<'s> {
+        State {
+            reader: settings.reader(),
+            names,
+            seen: Inspection::default(),
+            formats: Formats::default(),
+            fields: BTreeMap::new(),
+            of_kind: [0; 2],
+            excused: 0,
+            further: 0,
+            pieces: BTreeMap::new(),
+            assembler: Assembler::new(&settings.assemble),
+            pairer: Pairer::new(&settings.assemble),
+            latencies: BTreeMap::new(),
+            rejections: BTreeMap::new(),
+            problems: BTreeMap::new(),
+        }
+    }
+
+    fn batch(&mut self, batch: &Batch) {
+        for unit in &batch.units {
+            let at = At { source: &batch.source, line: unit.line };
+            let bytes = match &unit.content {
+                Content::Rejected(cut) => {
+                    self.rejected(reason_of(cut), at);
+                    continue;
+                }
+                Content::Text(range) => &batch.bytes[range.clone()],
+            };
+            let parsed = match &batch.header {
+                Some(header) => self.reader.read_row(header, bytes),
+                None => self.reader.read(bytes),
+            };
+            let is_looked_up = self.seen.places_of < PLACES_MAX && bytes.len() <= PLACE_BYTES_MAX;
+            let tree = match &batch.header {
+                _ if !is_looked_up => None,
+                Some(header) => header.cells(bytes).ok().map(row),
+                None => Json::parse(bytes).ok(),
+            };
+            let place = Place { source: batch.source.clone(), line: unit.line, item: unit.item, byte: unit.byte };
+            self.unit(parsed, tree.as_ref(), bytes.len(), at, &place);
+        }
+    }
+
     fn unit(&mut self, parsed: Parsed<'_>, tree: Option<&Json<'_>>, bytes: usize, at: At<'_>, place: &Place) {
         let entries = match parsed {
             Parsed::One(outcome) => vec![outcome],
             Parsed::Many(items) => items.into_iter().map(|item| item.outcome).collect(),
         };
-        for entry in entries {
+        self.further += entries.len().saturating_sub(1) as u64;
+        for (position, entry) in entries.into_iter().enumerate() {
             match entry {
                 Err(rejected) => self.rejected(rejected.reason, at),
                 Ok(Entry::Piece(piece)) => {
@@ -189,7 +197,7 @@ impl State<'_> {
                 }
                 Ok(Entry::Aside(aside)) => self.aside(&aside, at),
                 Ok(Entry::Record(record)) => {
-                    self.record(&record, tree, at);
+                    self.record(&record, tree.map(|tree| (tree, position)), at);
                     self.paired(tool_calls::traffic_of(&record, place));
                 }
             }
@@ -217,6 +225,7 @@ impl State<'_> {
     fn joined(&mut self, records: Option<Vec<Joined>>) {
         for joined in records.unwrap_or_else(|| self.assembler.finish()) {
             let (place, is_paired) = (joined.place.clone(), joined.is_paired);
+            self.further += u64::from(joined.is_further);
             let at = At { source: &place.source, line: place.line };
             match record_of(joined, &self.reader) {
                 Ok(record) => {
@@ -245,7 +254,8 @@ impl State<'_> {
         count(&mut self.rejections, self.names.shown(&reason).into_owned(), at);
     }
 
-    fn record(&mut self, record: &Record<'_>, tree: Option<&Json<'_>>, at: At<'_>) {
+    /// Takes a record, with the unit that it stands in and its position there.
+    fn record(&mut self, record: &Record<'_>, unit: Option<(&Json<'_>, usize)>, at: At<'_>) {
         self.seen.records += 1;
         self.of_kind[usize::from(record.kind != Kind::Llm)] += 1;
         let notes = record.notes.iter().map(|note| note.as_str());
@@ -258,17 +268,22 @@ impl State<'_> {
         }
         let is_excused = record.response.is_none() && (record.error.is_some() || !record.tool_calls.is_empty());
         self.excused += u64::from(record.kind == Kind::Llm && is_excused);
-        let is_looked_up = tree.is_some() && self.seen.places_of < PLACES_MAX;
-        self.seen.places_of += u64::from(is_looked_up);
+        let unit = unit.filter(|_| self.seen.places_of < PLACES_MAX);
+        self.seen.places_of += u64::from(unit.is_some());
+        let (mut indices, mut sought) = (Vec::new(), Vec::new());
         for (index, wanted) in WANTED.iter().enumerate() {
             let is_kind = (wanted.kind == Kind::Llm) == (record.kind == Kind::Llm);
             let Some(value) = value_of(record, wanted.field).filter(|_| is_kind) else { continue };
-            let (records, places) = self.fields.entry(index).or_default();
-            *records += 1;
-            if let Some(tree) = tree.filter(|_| is_looked_up)
-                && let Some(place) = place_of(tree, &value, wanted, record)
-            {
-                *places.entry(place).or_default() += 1;
+            self.fields.entry(index).or_default().0 += 1;
+            indices.push(index);
+            sought.push(Sought { field: wanted.field, hints: wanted.hints, value });
+        }
+        if let Some((unit, position)) = unit {
+            let places = places_of(unit, position, &sought, record.latency_source);
+            for (index, place) in indices.into_iter().zip(places) {
+                if let Some(place) = place {
+                    *self.fields.entry(index).or_default().1.entry(place).or_default() += 1;
+                }
             }
         }
         if self.seen.first_record.is_empty() {
@@ -323,12 +338,12 @@ impl State<'_> {
     }
 
     fn finish(self, input: &Reader) -> Inspection {
-        let State { mut seen, formats, fields, of_kind, excused, pieces, latencies, rejections, problems, .. } = self;
+        let State { mut seen, formats, fields, of_kind, excused, further, pieces, .. } = self;
+        let (latencies, rejections, problems) = (self.latencies, self.rejections, self.problems);
         let totals = input.totals();
         (seen.files, seen.bytes) = (totals.files, totals.bytes);
-        seen.units = seen.records + seen.pieces + seen.parent + seen.skipped + seen.rejected;
-        // Every unit that the reader cut gives at least one entry, and none gives nothing.
-        seen.ledger_adds_up = seen.units >= totals.units;
+        seen.units = totals.units + further;
+        seen.ledger_adds_up = seen.units == seen.records + seen.pieces + seen.parent + seen.skipped + seen.rejected;
         seen.formats = formats.summary();
         seen.piece_formats = listed(pieces);
         seen.latency_sources = listed(latencies);
@@ -382,182 +397,6 @@ fn reason_of(cut: &Cut) -> String {
     }
 }
 
-/// What a field holds, as it is to be found in the unit.
-enum Value<'r> {
-    Text(Cow<'r, str>),
-    Number(f64),
-    /// A length of time in milliseconds, from the log or computed.
-    Time(f64),
-    /// A moment, in milliseconds since 1970.
-    Moment(i64),
-    Json(&'r Json<'r>),
-}
-
-impl Value<'_> {
-    fn text(&self) -> String {
-        match self {
-            Value::Text(text) => text.to_string(),
-            Value::Number(number) | Value::Time(number) => number.to_string(),
-            Value::Moment(ms) => {
-                jiff::Timestamp::from_millisecond(*ms).map_or_else(|_| ms.to_string(), |at| at.to_string())
-            }
-            Value::Json(json) => json.to_compact_string(),
-        }
-    }
-}
-
-fn value_of<'r>(record: &'r Record<'r>, field: &str) -> Option<Value<'r>> {
-    let text = |text: &'r Option<Cow<'r, str>>| text.as_deref().map(|text| Value::Text(text.into()));
-    let number = |count: Option<u64>| count.map(|count| Value::Number(count as f64));
-    match field {
-        "id" => text(&record.id),
-        "timestamp" => record.timestamp_ms.map(Value::Moment),
-        "session_id" => text(&record.session_id),
-        "model" => text(&record.model),
-        "declared_model" => text(&record.declared_model),
-        "provider" => text(&record.provider),
-        "system" => text(&record.system),
-        "prompt" => record.prompt.texts().find(|(_, text)| !text.is_empty()).map(|(_, text)| Value::Text(text.into())),
-        "context" => record.context.first().map(|passage| Value::Text(passage.text.as_ref().into())),
-        "response" => text(&record.response),
-        "latency_ms" => record.latency_ms.map(Value::Time),
-        "ttft_ms" => record.ttft_ms.map(Value::Time),
-        "prompt_tokens" => number(record.prompt_tokens),
-        "response_tokens" => number(record.response_tokens),
-        "finish_reason" => text(&record.finish_reason),
-        "error" => text(&record.error),
-        "tool" => text(&record.tool),
-        "args" => record.args.as_ref().map(Value::Json),
-        "result" => record.result.as_ref().map(Value::Json),
-        "execution_time_ms" => record.execution_time_ms.map(Value::Time),
-        _ => None,
-    }
-}
-
-/// Where the value of a field stands, and in which unit.
-fn place_of(
-    tree: &Json<'_>,
-    value: &Value<'_>,
-    wanted: &Wanted,
-    record: &Record<'_>,
-) -> Option<(String, Option<&'static str>)> {
-    let is_span = matches!(wanted.field, "latency_ms" | "execution_time_ms");
-    if is_span && record.latency_source == Some(LatencySource::StartAndEnd) {
-        return Some(("end - start".to_owned(), None));
-    }
-    let mut search = Search { value, hints: wanted.hints, best: None, path: Vec::new() };
-    search.walk(tree, 0, 0);
-    let found = search.best.map(|(_, pointer, unit)| (pointer, unit));
-    let is_computed = wanted.field == "ttft_ms" && record.latency_source == Some(LatencySource::StartAndEnd);
-    found.or_else(|| is_computed.then(|| ("first token - start".to_owned(), None)))
-}
-
-struct Search<'s, 'r> {
-    value: &'s Value<'r>,
-    hints: &'static [&'static str],
-    /// How well the key fits, the pointer, the unit.
-    best: Option<(u8, String, Option<&'static str>)>,
-    path: Vec<String>,
-}
-
-impl Search<'_, '_> {
-    fn walk(&mut self, value: &Json<'_>, depth: usize, decoded: usize) {
-        if let Value::Json(wanted) = self.value
-            && value == *wanted
-        {
-            self.found(None);
-        }
-        if depth > 40 {
-            return;
-        }
-        match value {
-            Json::Object(entries) => {
-                for (key, inner) in entries {
-                    self.path.push(key.replace('~', "~0").replace('/', "~1"));
-                    self.walk(inner, depth + 1, decoded);
-                    self.path.pop();
-                }
-            }
-            Json::Array(items) => {
-                for item in items {
-                    // Attributes of OTLP are listed by key.
-                    let key = item.get("key").and_then(Json::as_str).filter(|_| item.get("value").is_some());
-                    self.path.push(key.map_or("*".to_owned(), |key| format!("[{key}]")));
-                    match (key, item.get("value")) {
-                        (Some(_), Some(Json::Object(wrapped))) if wrapped.len() == 1 => {
-                            self.walk(&wrapped[0].1, depth + 1, decoded)
-                        }
-                        _ => self.walk(item, depth + 1, decoded),
-                    }
-                    self.path.pop();
-                }
-            }
-            Json::String(text) => {
-                self.leaf(value);
-                if decoded < DECODED_MAX
-                    && text.starts_with(['{', '['])
-                    && let Ok(inner) = Json::parse(text.as_bytes())
-                {
-                    self.path.push("→".to_owned());
-                    self.walk(&inner, depth + 1, decoded + 1);
-                    self.path.pop();
-                }
-            }
-            Json::Number(_) => self.leaf(value),
-            _ => {}
-        }
-    }
-
-    fn leaf(&mut self, leaf: &Json<'_>) {
-        let number = || match leaf {
-            Json::Number(number) => Some(number.as_f64()),
-            Json::String(text) => text.parse().ok(),
-            _ => None,
-        };
-        match self.value {
-            Value::Text(text) => {
-                let is_it = leaf.as_str().is_some_and(|leaf| leaf == text.as_ref())
-                    || matches!(leaf, Json::Number(Number::Unsigned(_)) if leaf.to_compact_string() == *text);
-                if is_it {
-                    self.found(None);
-                }
-            }
-            Value::Number(wanted) if number() == Some(*wanted) => self.found(None),
-            Value::Time(wanted) => {
-                let Some(number) = number().filter(|number| *number > 0.0) else { return };
-                let unit = [("ms", 1.0), ("s", 1e3), ("us", 1e-3), ("ns", 1e-6)]
-                    .into_iter()
-                    .find(|(_, factor)| (number * factor - wanted).abs() <= wanted.abs() * 1e-9);
-                if let Some((unit, _)) = unit
-                    && self.fits()
-                {
-                    self.found(Some(unit));
-                }
-            }
-            // Fractions of seconds are cut in one place and rounded in another.
-            Value::Moment(wanted) if self.fits() && moment_ms(leaf).is_some_and(|ms| ms.abs_diff(*wanted) <= 1) => {
-                self.found(None);
-            }
-            _ => {}
-        }
-    }
-
-    /// Whether the key sounds like the field.
-    fn fits(&self) -> bool {
-        let key = self.path.iter().rev().find(|key| !matches!(key.as_str(), "*" | "→")).map_or("", String::as_str);
-        let key = key.to_ascii_lowercase();
-        self.hints.iter().any(|hint| key.contains(hint))
-    }
-
-    fn found(&mut self, unit: Option<&'static str>) {
-        let rank = u8::from(self.fits());
-        if self.best.as_ref().is_none_or(|(best, ..)| rank > *best) {
-            let pointer = self.path.iter().fold(String::new(), |pointer, part| pointer + "/" + part);
-            self.best = Some((rank, pointer.replace("/→", " →"), unit));
-        }
-    }
-}
-
 fn is_batch(record: &Record<'_>) -> bool {
     matches!(record.format.container, Container::OpenAiBatch | Container::AnthropicBatch)
 }
@@ -565,7 +404,7 @@ fn is_batch(record: &Record<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{input::Limits, rules::Library};
+    use crate::{input::Limits, report::terminal::Styles, rules::Library};
 
     fn inspected(log: &'static str) -> Inspection {
         let mut input = Reader::from_stream("log", log.as_bytes(), Limits::default());
@@ -603,6 +442,70 @@ mod tests {
         assert_eq!(places["latency_ms"], "/took/latency_s", "the first that sounds like it");
         assert!(seen.missing.iter().any(|missing| missing.field == "context" && missing.engines == ["grounding"]));
         assert!(seen.ledger_adds_up);
+    }
+
+    fn places(log: &'static str) -> BTreeMap<&'static str, String> {
+        let seen = inspected(log);
+        let first = |found: FieldFound| {
+            let shown = found.places.iter().map(|place| match place.unit {
+                Some(unit) => format!("{} ({unit})", place.pointer),
+                None => place.pointer.clone(),
+            });
+            (found.field, shown.collect::<Vec<_>>().join(", "))
+        };
+        seen.fields.into_iter().map(first).collect()
+    }
+
+    #[test]
+    fn fields_of_a_record_stand_together() {
+        let rows = places(include_str!("../../fixtures/formats/promptfoo.json"));
+        for (field, expected) in [
+            ("model", "/results/results/*/provider/id"),
+            ("latency_ms", "/results/results/*/latencyMs (ms)"),
+            ("response", "/results/results/*/response/output"),
+        ] {
+            assert_eq!(rows[field], expected);
+        }
+        let columns = places(include_str!("../../fixtures/formats/vllm_bench.json"));
+        for (field, expected) in [
+            ("response", "/generated_texts/*"),
+            ("ttft_ms", "/ttfts/* (s)"),
+            ("latency_ms", "/latencies/* (s)"),
+            ("prompt_tokens", "/input_lens/*"),
+            ("response_tokens", "/output_lens/*"),
+        ] {
+            assert_eq!(columns[field], expected);
+        }
+    }
+
+    #[test]
+    fn a_unit_that_the_name_does_not_tell_is_shown_as_assumed() {
+        let of = |log| places(log)["latency_ms"].clone();
+        assert_eq!(of(r#"{"prompt":"p","response":"r","duration":1.5}"#), "/duration (ms, assumed)");
+        assert_eq!(of(r#"{"prompt":"p","response":"r","duration_ms":1.5}"#), "/duration_ms (ms)");
+        assert_eq!(of(r#"{"prompt":"p","response":"r","duration_s":1.5}"#), "/duration_s (s)");
+        assert_eq!(inspected(r#"{"prompt":"p","elapsed":3}"#).latency_sources[0].name, "reported, unit assumed");
+    }
+
+    #[test]
+    fn the_ledger_is_held_against_what_was_cut() {
+        let log = "{\"prompt\":\"p\"}\n{\"prompt\":\"q\"}{\"prompt\":\"r\"}\nnoise\n";
+        let scanner = Scanner::new(Library::built_in());
+        let read = |records_lost: u64| {
+            let mut input = Reader::from_stream("log", log.as_bytes(), Limits::default());
+            let mut state = State::new(&Settings::default(), Names::new(&scanner, false));
+            while let Some(batch) = input.next_batch() {
+                state.batch(&batch);
+            }
+            state.seen.records -= records_lost;
+            state.finish(&input)
+        };
+        let whole = read(0);
+        assert_eq!((whole.units, whole.records, whole.rejected, whole.ledger_adds_up), (4, 3, 1, true));
+        let lossy = read(1);
+        assert_eq!((lossy.units, lossy.ledger_adds_up), (4, false));
+        let says_so = |seen: &Inspection| seen.page(&Styles::plain()).contains("this does not add up");
+        assert!(says_so(&lossy) && !says_so(&whole));
     }
 
     #[test]

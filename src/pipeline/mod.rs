@@ -11,7 +11,7 @@
 //! - `analyse`: stage 2
 //! - `judge`: stage 4, up to the record's report object
 //! - `sinks`: where the bytes of stage 5 go
-//! - [`inspect`](mod@inspect): how a log is understood
+//! - [`inspect`](mod@inspect), `places`: how a log is understood, and where its fields stand
 //! - `registry`: the list of engines
 //! - [`labels`]: what people say of records, out of the log itself or of a file beside it
 //! - [`study`]: labelled records with what was computed of them, for measuring and fitting
@@ -21,6 +21,7 @@ mod filter;
 pub mod inspect;
 mod judge;
 pub mod labels;
+mod places;
 mod registry;
 mod sinks;
 pub mod study;

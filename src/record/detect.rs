@@ -80,6 +80,7 @@ marks! {
     SUMMARY = "summary";
     RECORD_TYPE = "record_type";
     INSTRUCTIONS = "instructions";
+    PROJECT_HASH = "projectHash";
     EVAL = "eval";
     SAMPLES = "samples" | "plan";
     EVAL_ID = "evalId";
@@ -204,6 +205,9 @@ pub(super) fn detect(value: &Json<'_>) -> Container {
         || any(CALL_ID | CONTENT | SUMMARY | RECORD_TYPE | INSTRUCTIONS) && is_flat_codex_line(value)
     {
         return Container::Codex;
+    }
+    if has(SESSION_CAMEL | PROJECT_HASH) || (has(TYPE | CONTENT) && text("type") == "gemini") {
+        return Container::GeminiCli;
     }
     if has(EVAL | SAMPLES) {
         return Container::Inspect;
@@ -362,6 +366,8 @@ mod tests {
         check(r#"{"sessionId":"s","type":"chat"}"#, Container::Native);
         check(r#"{"sessionId":"s","requestId":"u","prompt":"p"}"#, Container::Native);
         check(r#"{"sessionId":"s","prompt":"p"}"#, Container::Native);
+        check(r#"{"sessionId":"s","projectHash":"h","messages":[]}"#, Container::GeminiCli);
+        check(r#"{"id":"1","type":"gemini","content":"a"}"#, Container::GeminiCli);
         check(r#"{"type":"event_msg","payload":{}}"#, Container::Codex);
         check(r#"{"timestamp":"t","type":"world_state","payload":{}}"#, Container::Codex);
         check(r#"{"type":"world_state","payload":{}}"#, Container::Native);

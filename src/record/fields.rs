@@ -5,7 +5,8 @@
 //! `latency_ms`. Where a record has several names of one field, the first in the table that is not null is taken. A
 //! name may mean one thing in LLM calls and another in tool calls: an `input` is a prompt there and arguments here.
 //!
-//! **Limits**: `latency`, `duration` and `elapsed` without a unit are taken as milliseconds; other names without a
+//! **Limits**: `latency`, `duration`, `elapsed` and `execution_time` say nothing of their unit and are taken for
+//! milliseconds, which `inspect` shows as assumed; other names without a
 //! unit (`response_time`) are not read, since common logs have them in seconds.
 
 use std::sync::LazyLock;
@@ -160,12 +161,12 @@ const fn by_kind(
 
 const LATENCY_NAMES: &[Name] = &[
     ms("latency_ms"),
-    ms("latency"),
+    name("latency"),
     ms("response_time_ms"),
     ms("duration_ms"),
-    ms("duration"),
+    name("duration"),
     ms("elapsed_ms"),
-    ms("elapsed"),
+    name("elapsed"),
     ms("delay_ms"),
     ms("total_time_ms"),
     ms("generation_time_ms"),
@@ -189,7 +190,7 @@ const EXECUTION_TIME_NAMES: &[Name] = &[
     ms("execution_time_ms"),
     ms("execution_ms"),
     ms("exec_time_ms"),
-    ms("execution_time"),
+    name("execution_time"),
     seconds("execution_time_s"),
     seconds("execution_time_seconds"),
 ];

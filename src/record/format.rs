@@ -43,6 +43,8 @@ pub enum Container {
     ClaudeCode,
     /// A Codex session.
     Codex,
+    /// A session of Gemini CLI.
+    GeminiCli,
     /// MLflow traces.
     MlFlow,
     /// Weave calls.
@@ -111,7 +113,7 @@ pub struct Format {
 
 impl Container {
     /// All containers, in the order of the documentation.
-    pub const ALL: [Container; 28] = [
+    pub const ALL: [Container; 29] = [
         Container::Native,
         Container::Pair,
         Container::Bare,
@@ -129,6 +131,7 @@ impl Container {
         Container::McpDesktop,
         Container::ClaudeCode,
         Container::Codex,
+        Container::GeminiCli,
         Container::MlFlow,
         Container::Weave,
         Container::Phoenix,
@@ -162,6 +165,7 @@ impl Container {
             Container::McpDesktop => "mcp_desktop",
             Container::ClaudeCode => "claude_code",
             Container::Codex => "codex",
+            Container::GeminiCli => "gemini_cli",
             Container::MlFlow => "mlflow",
             Container::Weave => "weave",
             Container::Phoenix => "phoenix",
@@ -237,6 +241,8 @@ impl fmt::Display for Format {
 pub enum LatencySource {
     /// A number in the log.
     Reported,
+    /// A number in the log that says nothing of its unit, and is taken for milliseconds.
+    Assumed,
     /// End minus beginning.
     StartAndEnd,
 }
@@ -246,6 +252,7 @@ impl LatencySource {
     pub fn as_str(self) -> &'static str {
         match self {
             LatencySource::Reported => "reported",
+            LatencySource::Assumed => "reported, unit assumed",
             LatencySource::StartAndEnd => "end minus start",
         }
     }
@@ -273,11 +280,15 @@ pub enum Note {
     Wrapped,
     /// The record is a row of a table.
     TableRow,
+    /// A row of a table has fewer cells than its header has names.
+    ShortRow,
+    /// The other half of the call is not in the log: the request of a batch, the answer to it, the span of events.
+    HalfMissing,
 }
 
 impl Note {
     /// All notes.
-    pub const ALL: [Note; 9] = [
+    pub const ALL: [Note; 11] = [
         Note::DoubleEncoded,
         Note::Redacted,
         Note::ContentElsewhere,
@@ -287,6 +298,8 @@ impl Note {
         Note::FurtherAnswers,
         Note::Wrapped,
         Note::TableRow,
+        Note::ShortRow,
+        Note::HalfMissing,
     ];
 
     /// The name in reports.
@@ -301,6 +314,8 @@ impl Note {
             Note::FurtherAnswers => "further_answers",
             Note::Wrapped => "wrapped",
             Note::TableRow => "table_row",
+            Note::ShortRow => "short_row",
+            Note::HalfMissing => "half_missing",
         }
     }
 }

@@ -192,6 +192,7 @@ impl RecordReader {
             Ok(cells) => cells,
             Err(reason) => return Parsed::One(Err(Rejected { byte: 0, reason })),
         };
+        let is_short = cells.len() < header.names.len();
         let cells = cells.into_iter().filter(|(_, cell)| !cell.is_empty()).map(|(name, cell)| {
             let value = match cell.trim_start().starts_with(['{', '[']) {
                 true => Json::parse_text(cell.into()).unwrap_or_else(Json::String).into_owned(),
@@ -202,6 +203,9 @@ impl RecordReader {
         });
         let mut values = self.to_values(Json::Object(cells.collect()), b"", 0, 0);
         values.note(Note::TableRow);
+        if is_short {
+            values.note(Note::ShortRow);
+        }
         self.as_parsed(values, 0)
     }
 
@@ -661,6 +665,17 @@ mod tests {
                 (62, "not a JSON object but an array at 62"),
             ],
         );
+    }
+
+    #[test]
+    fn a_short_row_is_noted() {
+        let header = Header::of_line(b"prompt,response,model", None).unwrap();
+        for (row, is_short) in [(&b"p,r,m"[..], false), (b"p,r,", false), (b"p,r", true), (b"p", true)] {
+            let Parsed::One(Ok(Entry::Record(record))) = RecordReader::default().read_row(&header, row) else {
+                panic!()
+            };
+            assert_eq!(record.notes.has(Note::ShortRow), is_short, "{}", row.escape_ascii());
+        }
     }
 
     #[test]

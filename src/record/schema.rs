@@ -31,17 +31,20 @@ fn property(about: &About) -> Value {
         [("x-synonyms", &about.names[1..]), ("x-synonyms-llm", about.llm_names), ("x-synonyms-tool", about.tool_names)];
     for (keyword, names) in synonyms {
         if !names.is_empty() {
-            schema.insert(keyword.to_owned(), names.iter().map(described).collect());
+            schema.insert(keyword.to_owned(), names.iter().map(|name| described(name, about.holds)).collect());
         }
     }
     Value::Object(schema)
 }
 
-/// A name with the unit that it promises, where that is not the field's own: `latency_s (in s)`.
-fn described(name: &Name) -> Value {
-    match name.unit.filter(|unit| !name.text.ends_with(&format!("_{}", unit.as_str()))) {
-        Some(unit) => format!("{} (in {})", name.text, unit.as_str()).into(),
-        None => name.text.into(),
+/// A name with the unit that it stands for, where it does not say so itself: `duration_sec (in s)`.
+fn described(name: &Name, holds: Holds) -> Value {
+    match name.unit {
+        None if holds == Holds::DurationMs => format!("{} (in ms, assumed)", name.text).into(),
+        Some(unit) if !name.text.ends_with(&format!("_{}", unit.as_str())) => {
+            format!("{} (in {})", name.text, unit.as_str()).into()
+        }
+        _ => name.text.into(),
     }
 }
 
@@ -114,7 +117,7 @@ mod tests {
         let schema = record_schema();
         assert_eq!(schema["properties"].as_object().unwrap().len(), FIELDS.len());
         let latency = &schema["properties"]["latency_ms"];
-        assert_eq!(latency["x-synonyms"][0], "latency (in ms)");
+        assert_eq!(latency["x-synonyms"][0], "latency (in ms, assumed)");
         assert_eq!(latency["x-synonyms-llm"][0], "execution_time_ms");
         assert_eq!(latency["x-unit"], "ms");
     }

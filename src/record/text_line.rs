@@ -1,5 +1,8 @@
 //! Lines that are no JSON and hold some: server-sent events, the MCP log of a desktop client, JSON in a JSON string.
 //!
+//! A line of the MCP log without a message (the client starts a server, a transport closes) is told by its beginning, and
+//! holds no call. What a server writes itself to that log has no such beginning and is text.
+//!
 //! **Limits**: other logs of text are not read; a line of one that is known is named.
 
 use super::{Aside, Container, Entry, Format, Piece, json::Json, piece::STREAM_END};
@@ -20,6 +23,9 @@ pub(super) enum Line<'a> {
 /// Marks of the MCP log: who sent the message that follows.
 const DIRECTIONS: [(&str, &str); 2] = [("Message from client: {", "client"), ("Message from server: {", "server")];
 
+/// What the MCP log puts in brackets beside the name of the server.
+const LEVELS: [&str; 6] = ["info", "debug", "error", "warn", "warning", "trace"];
+
 /// Reads a line that does not begin with a bracket; `None` when it is none of these.
 pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
     let text = std::str::from_utf8(bytes).ok()?.trim_end();
@@ -36,6 +42,14 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
         if let Some(at) = text.find(mark) {
             return Some(message_of_log(&text[..at], direction, &text[at + mark.len() - 1..]));
         }
+    }
+    if is_log_of_client(text) {
+        let format = Format::of(Container::McpDesktop);
+        return Some(Line::Entry(Entry::Aside(Aside {
+            format,
+            what: "a line of a log without a message",
+            is_parent: false,
+        })));
     }
     let is_vllm = text.contains("Received request ") && text.contains("params: SamplingParams(");
     is_vllm
@@ -66,7 +80,6 @@ fn in_string(text: &str) -> Option<Line<'_>> {
 
 /// `TS [server] [info] Message from client: {json} { metadata: undefined }`; the two names may come in either order.
 fn message_of_log<'a>(head: &'a str, direction: &'static str, body: &'a str) -> Line<'a> {
-    const LEVELS: [&str; 6] = ["info", "debug", "error", "warn", "warning", "trace"];
     let Some((message, _)) = Json::parse_first(body.as_bytes()) else {
         return Line::Rejected("a message in an MCP log that breaks off");
     };
@@ -80,6 +93,16 @@ fn message_of_log<'a>(head: &'a str, direction: &'static str, body: &'a str) -> 
         ("message".into(), message),
     ]);
     Line::Entry(Entry::Piece(Piece { format: Format::of(Container::McpDesktop), value }))
+}
+
+/// Whether a line begins like those of a desktop client's log: `2025-07-20T14:09:08.507Z [info] [weather] `.
+fn is_log_of_client(text: &str) -> bool {
+    let mut words = text.splitn(4, ' ');
+    let is_time = |word: &str| word.ends_with('Z') && word.parse::<jiff::Timestamp>().is_ok();
+    let in_brackets = |word: &'_ str| word.strip_prefix('[')?.strip_suffix(']').map(str::to_owned);
+    let is_begun = words.next().is_some_and(is_time);
+    let names = [words.next().and_then(in_brackets), words.next().and_then(in_brackets)];
+    is_begun && names.iter().all(Option::is_some) && names.iter().flatten().any(|name| LEVELS.contains(&name.as_str()))
 }
 
 fn aside<'a>(what: &'static str) -> Entry<'a> {
@@ -105,6 +128,17 @@ mod tests {
             r#"{"timestamp":"2025-07-20T14:09:08.507Z","server":"weather","direction":"server","message":{"jsonrpc":"2.0","id":13}}"#,
         );
         assert!(matches!(read(br#"T [a] Message from client: {"cut"#), Some(Line::Rejected(_))));
+        for (line, is_one) in [
+            ("2025-07-20T14:09:08.507Z [weather] [info] Initializing server...", true),
+            ("2025-07-20T14:09:08Z [info] [weather] Server transport closed unexpectedly", true),
+            ("2025-07-20T14:09:08Z [info] started", false),
+            ("2025-07-20T14:09:08Z [main] [worker] started", false),
+            ("2025-07-20 [info] [weather] Shutting down server...", false),
+            ("Weather MCP Server running on stdio", false),
+        ] {
+            let aside = read(line.as_bytes());
+            assert_eq!(matches!(aside, Some(Line::Entry(Entry::Aside(_)))), is_one, "{line}");
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub struct Inspection {
     pub files: u64,
     /// Bytes, after decompression.
     pub bytes: u64,
-    /// Units, a unit of many items counted as so many, and so is one of which several records were made.
+    /// Units that were cut, a unit of many items counted as so many, and so is one of which several records were made.
     pub units: u64,
     /// Units that are records.
     pub records: u64,
@@ -140,6 +140,9 @@ impl Inspection {
             .collect::<Vec<_>>()
             .join(", ")
         ));
+        if !self.ledger_adds_up {
+            page.line("this does not add up: units were lost or counted twice");
+        }
         page.heading("Formats", !self.formats.records.is_empty() || !self.piece_formats.is_empty());
         for entry in &self.formats.records {
             let first = place(&entry.source, entry.line, None);
@@ -181,8 +184,10 @@ impl Inspection {
                 places.collect::<Vec<_>>().join(", ")
             ));
         }
-        if self.places_of < self.records {
-            page.line(&format!("  places are those of the first {} records", self.places_of));
+        match self.places_of {
+            all if all >= self.records => {}
+            0 => page.line("  without places: each record is made of several units"),
+            some => page.line(&format!("  places are those of {some} of {} records", self.records)),
         }
         page.heading("Missing", !self.missing.is_empty());
         for missing in &self.missing {

@@ -272,7 +272,7 @@ fn too_many_rejected(policy: &Policy, counts: &Counts) -> Option<String> {
     let share = bad as f64 / counts.units.max(1) as f64;
     (bad > 0 && share > policy.max_rejected).then(|| {
         format!(
-            "{} of {} units were rejected and {} only partially read ({}, allowed {})",
+            "{} of {} units not skipped were rejected and {} only partially read ({}, allowed {})",
             counts.rejected,
             counts.units,
             counts.partially_read,

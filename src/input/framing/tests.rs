@@ -233,7 +233,10 @@ fn hostile_nesting_is_linear() {
     let late_break = format!("{}{}]", "{\"a\":[\n".repeat(60), "{},\n".repeat(50_000));
     let alternating = format!("{}]}}]", "{\"a\":[\n{},\n".repeat(30).repeat(300));
     let never_closed = format!("[\n{}", "{\"a\":[\n{},[],\n".repeat(60));
-    for input in [open_lines, late_break, alternating, never_closed] {
+    let among_lines = |text: &str| format!("{{}}\n{text}");
+    let [open, late, other, never] =
+        [&open_lines, &late_break, &alternating, &never_closed].map(|text| among_lines(text));
+    for input in [open_lines, late_break, alternating, never_closed, open, late, other, never] {
         let (_, work) = frame_in_chunks(input.as_bytes(), input.len(), NO_LIMIT, &End::Complete);
         assert!(work <= 3 * input.len() as u64, "{work} for {} bytes of {:?}", input.len(), &input[..20]);
     }
@@ -258,7 +261,7 @@ pub(super) fn hostile() -> impl Strategy<Value = Vec<u8>> {
             .prop_map(|text| text.as_bytes().to_vec()),
         1 => any::<u8>().prop_map(|byte| vec![byte]),
     ];
-    let start = prop::sample::select(vec!["", "{\n", "[\n", "[{", " \n  {\n", "\u{FEFF}{\n"]);
+    let start = prop::sample::select(vec!["", "{}\n", "{\n", "[\n", "[{", " \n  {\n", "\u{FEFF}{\n"]);
     (start, prop::collection::vec(piece, 0..120))
         .prop_map(|(start, pieces)| [start.as_bytes(), &pieces.concat()].concat())
 }

@@ -3,7 +3,7 @@
 //!
 //! - [`lines`]: chat lists, ShareGPT, batch lines, bare bodies
 //! - [`otlp`], [`span`]: OpenTelemetry, and its spans in all attribute dialects; also Phoenix and console exporters
-//! - [`litellm`], [`langfuse`], [`langsmith`], [`bedrock_log`], [`helicone`], [`azure`], [`promptfoo`], [`inspect`],
+//! - [`litellm`], [`langfuse`], [`langsmith`], [`bedrock_log`], [`helicone`], [`azure`], [`promptfoo`], [`inspect`], [`gemini_cli`],
 //!   [`mlflow`], [`weave`], [`evals`], [`servers`]
 //! - [`wrapped`]: lists below one key, and documents that hold records under names of their own
 //!
@@ -14,6 +14,7 @@ mod attributes;
 mod azure;
 mod bedrock_log;
 mod evals;
+mod gemini_cli;
 mod helicone;
 mod inspect;
 mod langfuse;
@@ -96,6 +97,7 @@ pub(super) fn read<'a>(container: Container, value: Json<'a>, entries: &mut Entr
         Container::Phoenix => entries.push(otlp::read_phoenix(value)),
         Container::Promptfoo => promptfoo::read(value, entries),
         Container::Inspect => inspect::read(value, entries),
+        Container::GeminiCli => gemini_cli::read(value, entries),
         Container::Helicone => entries.push(helicone::read(value)),
         Container::Azure => entries.push(azure::read(value)),
         Container::OpenAiEvals => evals::read(value, entries),

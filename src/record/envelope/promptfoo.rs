@@ -2,10 +2,13 @@
 //!
 //! - prompt: `prompt.raw`, a text or a list of messages in JSON; context: the texts among `vars` whose names say so
 //! - latency: `latencyMs`, not of rows that came from a cache
-//! - model: `provider.id` as it was asked for; the one that answered is not told
+//! - provider and model: `provider.id` as it was asked for, `openai:chat:gpt-4o`; the model that answered is not told. Ids
+//!   of scripts and services of one's own are models as they stand
 //! - an error is one of the call (`failureReason` 2), not a failed assertion
 //!
 //! **Source**: promptfoo 0.121, `EvaluateResult`.
+
+use std::borrow::Cow;
 
 use super::{Call, Entries, Outcome, decoded};
 use crate::record::{
@@ -36,14 +39,71 @@ pub(super) fn read<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
     rows.into_iter().for_each(|one| entries.push(row(one)));
 }
 
+/// What comes before the model in the id of a provider: the service, and how it is called.
+const SERVICES: [&str; 24] = [
+    "ai21",
+    "anthropic",
+    "azure",
+    "azureopenai",
+    "bedrock",
+    "cerebras",
+    "cloudflare-ai",
+    "cohere",
+    "databricks",
+    "deepseek",
+    "fireworks",
+    "github",
+    "google",
+    "groq",
+    "huggingface",
+    "litellm",
+    "localai",
+    "mistral",
+    "ollama",
+    "openai",
+    "openrouter",
+    "togetherai",
+    "vertex",
+    "xai",
+];
+const WAYS: [&str; 10] = [
+    "assistant",
+    "chat",
+    "completion",
+    "converse",
+    "embedding",
+    "embeddings",
+    "messages",
+    "realtime",
+    "responses",
+    "text-generation",
+];
+
+/// `openai:chat:gpt-4o` → `openai`, `gpt-4o`.
+fn provider_and_model(id: Cow<'_, str>) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>) {
+    let Some((service, rest)) = id.split_once(':').filter(|(service, _)| SERVICES.contains(service)) else {
+        return (None, Some(id));
+    };
+    let model = match rest.split_once(':') {
+        Some((way, model)) if WAYS.contains(&way) => model,
+        _ => rest,
+    };
+    if model.is_empty() || WAYS.contains(&model) {
+        return (Some(service.to_owned().into()), Some(id));
+    }
+    let (service, model) = (service.to_owned(), model.to_owned());
+    (Some(service.into()), Some(model.into()))
+}
+
 fn row(mut value: Json<'_>) -> Outcome<'_> {
     let mut call = Call::llm(Container::Promptfoo);
     call.record.id = take_name(&mut value, "id");
-    call.requested = match value.take("provider") {
+    let id = match value.take("provider") {
         Some(Json::String(id)) => Some(id),
         Some(mut provider) => take_name(&mut provider, "id"),
         None => None,
     };
+    (call.record.provider, call.requested) = id.map_or((None, None), provider_and_model);
     let mut response = value.take("response").unwrap_or_default();
     let prompt = match value.take("prompt") {
         Some(mut prompt @ Json::Object(_)) => prompt.take("raw"),
@@ -71,4 +131,32 @@ fn row(mut value: Json<'_>) -> Outcome<'_> {
     let error = take_text(&mut response, "error").or_else(|| take_text(&mut value, "error").filter(|_| is_call_error));
     call.record.error = call.record.error.take().or(error.filter(|error| !error.is_empty()));
     Ok(call.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_providers_are_taken_apart() {
+        for (id, provider, model) in [
+            ("openai:chat:gpt-4o", Some("openai"), "gpt-4o"),
+            ("openai:gpt-4o-mini", Some("openai"), "gpt-4o-mini"),
+            ("openai:chat:ft:gpt-4o:me::1", Some("openai"), "ft:gpt-4o:me::1"),
+            ("anthropic:messages:claude-3-5-sonnet-20241022", Some("anthropic"), "claude-3-5-sonnet-20241022"),
+            (
+                "bedrock:us.anthropic.claude-3-haiku-20240307-v1:0",
+                Some("bedrock"),
+                "us.anthropic.claude-3-haiku-20240307-v1:0",
+            ),
+            ("ollama:chat:llama3:8b", Some("ollama"), "llama3:8b"),
+            ("openai:chat", Some("openai"), "openai:chat"),
+            ("file://provider.js", None, "file://provider.js"),
+            ("python:provider.py", None, "python:provider.py"),
+            ("gpt-4o", None, "gpt-4o"),
+        ] {
+            let (service, name) = provider_and_model(id.into());
+            assert_eq!((service.as_deref(), name.as_deref()), (provider, Some(model)), "{id}");
+        }
+    }
 }
