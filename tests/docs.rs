@@ -165,6 +165,7 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
         "Texts",
         &[
             ("text/words.rs", ""),
+            ("text/sentence.rs", ""),
             ("text/lines.rs", ""),
             ("text/code.rs", ""),
             ("text/entropy.rs", ""),

@@ -16,8 +16,9 @@ use llmverify::{
     report::{
         Records, Report,
         comparison::Baseline,
-        format::{Format, FormatName},
+        format::{Format, FormatName, Setting, WIDTH_DEFAULT},
         markdown::Markdown,
+        source_path::Folder,
         terminal::{Styles, safe},
     },
     verdict::gate::{ExitStatus, FailOn, parse_share},
@@ -89,9 +90,6 @@ pub struct Args {
     #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "Gate")]
     max_rejected: Option<f64>,
 }
-
-/// Columns of the table when standard output is not a terminal.
-const WIDTH_DEFAULT: u16 = 100;
 
 /// Runs the audit.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
@@ -250,10 +248,11 @@ impl Args {
 
     fn outputs(&self, reader: &Reader) -> anyhow::Result<Vec<Output>> {
         let mut outputs = Vec::new();
+        let folder = std::env::current_dir().map(|folder| Folder::new(&folder)).unwrap_or_default();
         if !self.quiet {
             let is_colored = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
             let styles = if is_colored { Styles::colored() } else { Styles::plain() };
-            let format = self.format.format(terminal_width(), styles);
+            let format = self.format.format(Setting { width: terminal_width(), styles, folder: folder.clone() });
             outputs.push(Output { format, path: None, is_atomic: false });
         }
         for (index, path) in self.out.iter().enumerate() {
@@ -265,7 +264,7 @@ impl Args {
             }
             let name = format_of(path)?;
             let is_atomic = matches!(name, FormatName::Prometheus | FormatName::OpenMetrics);
-            let format = name.format(WIDTH_DEFAULT, Styles::plain());
+            let format = name.format(Setting { folder: folder.clone(), ..Setting::default() });
             outputs.push(Output { format, path: Some(path.clone()), is_atomic });
         }
         Ok(outputs)

@@ -22,8 +22,8 @@ Examples:
   llmverify diff main.json branch.json --max-regression 1%      exit status 1 when a question got worse
   llmverify diff a.json b.json --format markdown >> comment.md
 
-A rate has changed when the 95% interval of the difference leaves 0 out. P is that of Fisher's exact test for small
-counts, and of the score test for large ones.")]
+A rate is worse or better when the 95% interval of the difference leaves 0 out and P is below 0.05. P is that of Fisher's
+exact test for small counts, and of the score test for large ones. Rules that are as before are in the JSON alone.")]
 pub struct Args {
     /// The earlier report.
     #[arg(value_name = "BEFORE", value_hint = ValueHint::FilePath)]

@@ -12,7 +12,7 @@ use crate::{
     report::{
         Measures, RejectedUnit, VerdictRecord,
         aggregate::STREAMS_MAX,
-        prices::{PriceTable, Tokens},
+        prices::{Charge, PriceTable, Tokens},
         summary::Event,
         verdict_record::{Identity, Judged, Problem, QUOTE_RULE, rfc3339},
     },
@@ -179,21 +179,18 @@ impl<'a> Opinion<'a> {
             prompt_tokens: record.prompt_tokens,
             response_tokens: counted_tokens(record),
             timestamp_ms: record.timestamp_ms,
-            cost: self.cost(),
+            charge: self.charge(),
             points: self.points,
             is_fabricated: record.label.as_deref().and_then(truth),
         }
     }
 
     /// What the tokens of the call cost.
-    fn cost(&self) -> Option<(&'a str, u128)> {
+    fn charge(&self) -> Charge<'a> {
         let record = &self.call.record;
-        let (prompt, response) = (record.prompt_tokens, counted_tokens(record));
-        if self.prices.is_empty() || prompt.is_none() && response.is_none() {
-            return None;
-        }
-        let tokens = Tokens { prompt: prompt.unwrap_or_default(), cached: 0, response: response.unwrap_or_default() };
-        self.prices.cost(record.model.as_deref()?, tokens)
+        let tokens = [record.prompt_tokens, record.cached_tokens, counted_tokens(record)];
+        let [prompt, cached, response] = tokens.map(Option::unwrap_or_default);
+        self.prices.charge(record.model.as_deref(), Tokens { prompt, cached, response })
     }
 
     /// A hash of who the record is, the same in every run over any log that holds it: of its own id, else of what was

@@ -15,7 +15,7 @@ use super::{
     control::{ControlPoint, ControlSeries},
     formats::{Formats, Names},
     issues::{ISSUES_MAX, Issue, is_issue, of_record},
-    prices::Costs,
+    prices::{Charge, Costs},
     summary::{Event, PlacedProblem},
     timeline::{Decisions, Timeline},
     verdict_record::{FINDINGS_PER_RECORD_MAX, Identity, Judged, Problem, Questions, RejectedUnit, VerdictRecord},
@@ -64,8 +64,8 @@ pub struct Measures<'a> {
     pub response_tokens: Option<u64>,
     /// When the call began, in milliseconds since the epoch.
     pub timestamp_ms: Option<i64>,
-    /// What its tokens cost: currency, and 10⁻¹² of it.
-    pub cost: Option<(&'a str, u128)>,
+    /// What its tokens cost.
+    pub charge: Charge<'a>,
     /// Where latency, and tokens per second or the size of a tool's answer, stand on the charts of the stream.
     pub points: [Option<ControlPoint>; 2],
     /// Whether a person says that the content is made up.
@@ -599,9 +599,8 @@ impl StreamCounts {
                 self.tokens_per_second.add(tokens as f64 / (latency_ms / MS_PER_S));
             }
         }
-        if let Some((currency, pico)) = measures.cost {
-            self.costs.add(currency, pico);
-        }
+        let tokens = [measures.prompt_tokens, measures.response_tokens].map(Option::unwrap_or_default);
+        self.costs.add(measures.charge, tokens[0], tokens[1]);
         for (chart, point) in self.charts.iter_mut().zip(&measures.points) {
             point.iter().for_each(|point| chart.add(point));
         }
@@ -716,7 +715,7 @@ mod tests {
                         prompt_tokens: *tokens,
                         response_tokens: *tokens,
                         timestamp_ms: *timestamp_ms,
-                        cost: tokens.map(|tokens| ("USD", u128::from(tokens) * 7)),
+                        charge: tokens.map_or(Charge::Unpriced, |tokens| Charge::Of("USD", u128::from(tokens) * 7)),
                         points: [
                             Some(ControlPoint { number: line, x: score.ln_1p(), ..ControlPoint::default() }),
                             None,

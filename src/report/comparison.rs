@@ -1,10 +1,12 @@
 //! This report against an earlier one: what got worse, what is new, and whether that can be chance.
 //!
 //! Rates (flagged or blocked, of those assessed) are compared per question, per stream and question, and per rule by
-//! [`two_rates`]; a rate has changed when the 95% interval of the difference leaves 0 out. Issues are told apart by their
-//! fingerprints: new, known, and gone.
+//! [`two_rates`]; a rate has changed when the 95% interval of the difference leaves 0 out and P is below [`P_MAX`]: the two
+//! rest on different approximations, and on few records one alone says more than both bear out. Issues are told apart by
+//! their fingerprints: new, known, and gone. Tables leave out what is as before; the JSON has all of it.
 //!
-//! **Limits**: a report lists the fingerprints of its worst [`ISSUES_MAX`](super::issues::ISSUES_MAX) issues; when the
+//! **Limits**: each rate is tested by itself, so that of many that are as before one in twenty seems to have changed. A
+//! report lists the fingerprints of its worst [`ISSUES_MAX`](super::issues::ISSUES_MAX) issues; when the
 //! earlier one has more, what seems new may be known ([`IssueChanges::is_complete`]).
 
 use std::{
@@ -28,6 +30,8 @@ use crate::{
     verdict::gate::{ExitStatus, Reason},
 };
 
+/// A difference that chance makes at least as often as this is no change.
+pub const P_MAX: f64 = 0.05;
 /// No comparison lists more streams than this.
 pub const STREAM_CHANGES_MAX: usize = 100;
 
@@ -187,7 +191,7 @@ pub struct Change {
     pub p: f64,
     /// The test that says so: `fisher` or `score`.
     pub test: &'static str,
-    /// Whether the interval leaves 0 out.
+    /// Whether the interval leaves 0 out and `p` is below 0.05.
     pub changed: bool,
 }
 
@@ -249,7 +253,7 @@ fn rates(before: (u64, u64), after: (u64, u64)) -> Option<Change> {
         high,
         p,
         test: if is_exact { "fisher" } else { "score" },
-        changed: low > 0.0 || high < 0.0,
+        changed: p < P_MAX && (low > 0.0 || high < 0.0),
     })
 }
 
@@ -316,8 +320,16 @@ fn rules(before: &Baseline, after: &Baseline, old: &BTreeSet<&str>, new: &BTreeS
         });
     }
     let size = |rule: &RuleChange| rule.change.map_or(0.0, |change| change.difference);
-    rules.sort_by(|a, b| b.new.cmp(&a.new).then(size(b).total_cmp(&size(a))));
+    let has_changed = |rule: &RuleChange| rule.change.is_some_and(|change| change.changed);
+    rules.sort_by(|a, b| has_changed(b).cmp(&has_changed(a)).then(b.new.cmp(&a.new)).then(size(b).total_cmp(&size(a))));
     rules
+}
+
+impl RuleChange {
+    /// Whether neither its rate nor its issues are others than before.
+    fn is_as_before(&self) -> bool {
+        self.new + self.gone == 0 && !self.change.is_some_and(|change| change.changed)
+    }
 }
 
 impl Report {
@@ -342,7 +354,9 @@ impl Comparison {
     /// Which question has become worse by more than `limit`, beyond chance, as a sentence.
     pub fn regression(&self, limit: f64) -> Option<String> {
         let changes = self.questions.iter().filter_map(|(question, change)| Some((question, (*change)?)));
-        let worst = changes.filter(|(_, change)| change.low > limit).max_by(|a, b| a.1.low.total_cmp(&b.1.low))?;
+        let worst = changes
+            .filter(|(_, change)| change.changed && change.low > limit)
+            .max_by(|a, b| a.1.low.total_cmp(&b.1.low))?;
         let (question, change) = worst;
         let rate = |hits: u64, of: u64| percent(hits as f64 / of.max(1) as f64);
         Some(format!(
@@ -421,10 +435,11 @@ impl Comparison {
             grouped(issues.gone),
         );
         let mut sections = vec![(title, questions)];
-        if !self.rules.is_empty() {
+        let rules: Vec<&RuleChange> = self.rules.iter().filter(|rule| !rule.is_as_before()).collect();
+        if !rules.is_empty() {
             let note = |rule: &RuleChange| format!("{} new, {} gone", grouped(rule.new), grouped(rule.gone));
             let named = |rule: &RuleChange| clip(&rule.rule, NAME_CHARS_MAX).into_owned();
-            let rows = self.rules.iter().map(|rule| row(named(rule), rule.change.as_ref(), note(rule)));
+            let rows = rules.into_iter().map(|rule| row(named(rule), rule.change.as_ref(), note(rule)));
             sections.push(("Rules".to_owned(), std::iter::once(head("rule")).chain(rows).collect()));
         }
         if !self.streams.is_empty() {
@@ -537,6 +552,33 @@ mod tests {
         let mut same = report(5, 195, &policy);
         same.compare(&json(&before));
         assert!(same.gate.passed);
+    }
+
+    #[test]
+    fn a_rate_has_changed_when_interval_and_test_agree() {
+        for (before, after, changed) in [
+            // P = 0.052 by Fisher's test, and the interval begins at +2 points.
+            ((0, 30), (5, 30), false),
+            ((0, 30), (6, 30), true),
+            ((6, 30), (0, 30), true),
+            ((50, 1000), (70, 1000), false),
+            ((50, 1000), (75, 1000), true),
+            ((5, 10), (5, 10), false),
+        ] {
+            let change = rates(before, after).unwrap();
+            assert_eq!(change.changed, changed, "{change:?}");
+        }
+        assert!(rates((0, 30), (5, 30)).unwrap().low > 0.0);
+    }
+
+    #[test]
+    fn what_is_as_before_is_in_the_json_alone() {
+        let policy = gate::Policy::default();
+        let same = compare(&json(&report(5, 195, &policy)), &Baseline::of(&report(5, 195, &policy)));
+        assert!(same.rules.len() == 1 && !same.to_text(&Styles::plain()).contains("schema_mismatch"));
+        assert!(String::from_utf8(same.to_json()).unwrap().contains("schema_mismatch"));
+        let worse = compare(&json(&report(5, 195, &policy)), &Baseline::of(&report(6, 194, &policy)));
+        assert!(worse.to_text(&Styles::plain()).contains("1 new, 0 gone"));
     }
 
     #[test]

@@ -20,6 +20,7 @@ use super::{
     markdown::Markdown,
     metrics::Metrics,
     sarif::Sarif,
+    source_path::Folder,
     summary::Report,
     table::Table,
     terminal::Styles,
@@ -27,10 +28,13 @@ use super::{
 };
 use crate::verdict::Decision;
 
-/// How verdicts and the report become bytes. A method that has nothing to write leaves `out` as it is.
+/// How verdicts and the report become bytes. A method that has nothing to write leaves `out` as it is; a format of the
+/// report alone writes its [`summary`](Format::summary) and nothing else.
 pub trait Format: Send + Sync {
     /// Which records it holds unless something else is asked for.
-    fn default_records(&self) -> Records;
+    fn default_records(&self) -> Records {
+        Records::None
+    }
 
     /// What stands between two pieces (records and rejected units).
     fn separator(&self) -> &'static [u8] {
@@ -41,10 +45,10 @@ pub trait Format: Send + Sync {
     fn head(&self, _out: &mut Vec<u8>) {}
 
     /// One record.
-    fn record(&self, record: &VerdictRecord, out: &mut Vec<u8>);
+    fn record(&self, _record: &VerdictRecord, _out: &mut Vec<u8>) {}
 
     /// One unit that is no record.
-    fn rejected(&self, unit: &RejectedUnit, out: &mut Vec<u8>);
+    fn rejected(&self, _unit: &RejectedUnit, _out: &mut Vec<u8>) {}
 
     /// What stands after everything else.
     fn summary(&self, report: &Report, out: &mut Vec<u8>);
@@ -90,6 +94,26 @@ impl FromStr for Records {
     fn from_str(text: &str) -> Result<Records, String> {
         let found = Records::ALL.into_iter().find(|value| value.as_str() == text);
         found.ok_or_else(|| format!("`{text}` is none of all, flagged, none"))
+    }
+}
+
+/// What an output depends on besides the report.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// Columns of a table.
+    pub width: u16,
+    /// How our own words are coloured in it.
+    pub styles: Styles,
+    /// What the paths for CI systems are relative to.
+    pub folder: Folder,
+}
+
+/// Columns of a table that is not shown on a terminal.
+pub const WIDTH_DEFAULT: u16 = 100;
+
+impl Default for Setting {
+    fn default() -> Setting {
+        Setting { width: WIDTH_DEFAULT, styles: Styles::plain(), folder: Folder::default() }
     }
 }
 
@@ -157,8 +181,9 @@ impl FormatName {
         }
     }
 
-    /// The format. Width and styles are for the table; the other formats are the same everywhere.
-    pub fn format(self, width: u16, styles: Styles) -> Box<dyn Format> {
+    /// The format.
+    pub fn format(self, setting: Setting) -> Box<dyn Format> {
+        let Setting { width, styles, folder } = setting;
         match self {
             FormatName::Table => Box::new(Table { width, styles }),
             FormatName::Json => Box::new(Json),
@@ -166,10 +191,10 @@ impl FormatName {
             FormatName::Csv => Box::new(Csv),
             FormatName::Html => Box::new(Html),
             FormatName::Markdown => Box::new(Markdown),
-            FormatName::Sarif => Box::new(Sarif),
+            FormatName::Sarif => Box::new(Sarif { folder }),
             FormatName::Junit => Box::new(Junit),
-            FormatName::Github => Box::new(Github),
-            FormatName::Gitlab => Box::new(Gitlab),
+            FormatName::Github => Box::new(Github { folder }),
+            FormatName::Gitlab => Box::new(Gitlab { folder }),
             FormatName::Prometheus => Box::new(Metrics { is_open: false }),
             FormatName::OpenMetrics => Box::new(Metrics { is_open: true }),
         }
@@ -309,7 +334,7 @@ mod tests {
     use super::{super::samples, *};
 
     fn write(name: FormatName, records: Records, batches: &[&[VerdictRecord]]) -> String {
-        let format = name.format(100, Styles::plain());
+        let format = name.format(Setting::default());
         let mut writer = Writer::new(Renderer { format: &*format, records }, Vec::new());
         writer.head().unwrap();
         for batch in batches {
@@ -328,7 +353,7 @@ mod tests {
         let [a, b, c] = [samples::blocked_record(1), samples::accepted_record(2), samples::scored_record(3, 0.2)];
         for name in FormatName::ALL {
             for records in Records::ALL {
-                let format = name.format(100, Styles::plain());
+                let format = name.format(Setting::default());
                 let renderer = Renderer { format: &*format, records };
                 let all = [&a, &b, &c];
                 let outputs: Vec<Vec<u8>> = [1, 2, 3]

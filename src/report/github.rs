@@ -14,13 +14,12 @@ use std::collections::BTreeMap;
 
 use super::{
     catalogue,
-    format::{Format, Records},
+    format::Format,
     issues::Issue,
-    sarif,
+    source_path::Folder,
     summary::Report,
     table::counted,
-    terminal::clip,
-    verdict_record::{RejectedUnit, VerdictRecord},
+    terminal::{clip, safe},
 };
 use crate::verdict::Decision;
 
@@ -31,18 +30,13 @@ const TITLE_CHARS_MAX: usize = 120;
 const MESSAGE_CHARS_MAX: usize = 800;
 
 /// The GitHub format.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Github;
+#[derive(Clone, Debug, Default)]
+pub struct Github {
+    /// The root of the repository.
+    pub folder: Folder,
+}
 
 impl Format for Github {
-    fn default_records(&self) -> Records {
-        Records::None
-    }
-
-    fn record(&self, _record: &VerdictRecord, _out: &mut Vec<u8>) {}
-
-    fn rejected(&self, _unit: &RejectedUnit, _out: &mut Vec<u8>) {}
-
     fn summary(&self, report: &Report, out: &mut Vec<u8>) {
         let (mut errors, mut warnings) = (Vec::new(), Vec::new());
         for reason in &report.gate.reasons {
@@ -51,9 +45,9 @@ impl Format for Github {
         }
         for (worst, records) in groups(report) {
             if worst.decision == Decision::Block {
-                errors.push(annotation("error", worst, records));
+                errors.push(self.annotation("error", worst, records));
             } else {
-                warnings.push(annotation("warning", worst, records));
+                warnings.push(self.annotation("warning", worst, records));
             }
         }
         let shown = errors.len().min(ANNOTATIONS_MAX) + warnings.len().min(ANNOTATIONS_MAX);
@@ -93,13 +87,16 @@ fn groups(report: &Report) -> Vec<(&Issue, u64)> {
     groups
 }
 
-fn annotation(level: &str, worst: &Issue, records: u64) -> String {
-    let (file, line) = (sarif::uri(&worst.source), worst.line.to_string());
-    let stream = worst.stream.as_deref().unwrap_or(worst.kind);
-    let title = format!("{} in {} of {stream}", worst.rule, counted(records, "record", "records"));
-    let title = clip(&title, TITLE_CHARS_MAX);
-    let text = format!("{} {}", catalogue::title(worst.rule), worst.message());
-    command(level, &[("file", &file), ("line", &line), ("title", &title)], &clip(&text, MESSAGE_CHARS_MAX))
+impl Github {
+    fn annotation(&self, level: &str, worst: &Issue, records: u64) -> String {
+        let file = self.folder.path_to(&worst.source);
+        let stream = worst.stream.as_deref().unwrap_or(worst.kind);
+        let title = format!("{} in {} of {stream}", worst.rule, counted(records, "record", "records"));
+        let title = clip(&title, TITLE_CHARS_MAX);
+        let text = format!("{} {}", catalogue::title(worst.rule), worst.message());
+        let properties = [("file", &*safe(&file)), ("line", &worst.line.to_string()), ("title", &title)];
+        command(level, &properties, &clip(&text, MESSAGE_CHARS_MAX))
+    }
 }
 
 /// A workflow command with its properties and its message.
@@ -121,11 +118,13 @@ pub fn property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::{super::samples, *};
 
     fn write(report: &Report) -> String {
         let mut out = Vec::new();
-        Github.summary(report, &mut out);
+        Github::default().summary(report, &mut out);
         String::from_utf8(out).unwrap()
     }
 
@@ -144,6 +143,16 @@ mod tests {
             lines[3].starts_with("::notice title=llmverify::llmverify audited 22 records: 1 blocked, 1 flagged"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn the_file_is_a_path_and_no_uri() {
+        let mut report = samples::report();
+        report.issues.worst.iter_mut().for_each(|issue| issue.source = "/ci/work/logs/a b, 100%.jsonl".to_owned());
+        let mut out = Vec::new();
+        Github { folder: Folder::new(Path::new("/ci/work")) }.summary(&report, &mut out);
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("::error file=logs/a b%2C 100%25.jsonl,line=22,"), "{text}");
     }
 
     #[test]

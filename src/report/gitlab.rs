@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{
-    format::{Format, Records},
+    format::Format,
     issues::{ISSUES_MAX, Issue, written},
     safe_json,
+    source_path::Folder,
     summary::Report,
     terminal::{clip, safe},
-    verdict_record::{RejectedUnit, VerdictRecord},
 };
 use crate::{engines::Severity, stats::hash};
 
@@ -24,25 +24,20 @@ pub const ENTRIES_MAX: usize = ISSUES_MAX;
 const TEXT_CHARS_MAX: usize = 1000;
 
 /// The GitLab format.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Gitlab;
+#[derive(Clone, Debug, Default)]
+pub struct Gitlab {
+    /// The root of the repository.
+    pub folder: Folder,
+}
 
 impl Format for Gitlab {
-    fn default_records(&self) -> Records {
-        Records::None
-    }
-
-    fn record(&self, _record: &VerdictRecord, _out: &mut Vec<u8>) {}
-
-    fn rejected(&self, _unit: &RejectedUnit, _out: &mut Vec<u8>) {}
-
     fn summary(&self, report: &Report, out: &mut Vec<u8>) {
         let mut seen: BTreeMap<u64, u64> = BTreeMap::new();
         let entry = |issue: &Issue| {
             let times = seen.entry(issue.fingerprint).or_default();
             let unique = if *times == 0 { issue.fingerprint } else { hash::combine(issue.fingerprint, *times) };
             *times += 1;
-            entry(issue, &written(unique))
+            entry(issue, &self.folder.path_to(&issue.source), &written(unique))
         };
         let entries: Vec<Value> =
             report.issues.worst.iter().take(ENTRIES_MAX).map(|issue| &**issue).map(entry).collect();
@@ -51,14 +46,13 @@ impl Format for Gitlab {
     }
 }
 
-fn entry(issue: &Issue, fingerprint: &str) -> Value {
+fn entry(issue: &Issue, path: &str, fingerprint: &str) -> Value {
     let severity = match issue.severity {
         Severity::Critical => "blocker",
         Severity::High => "critical",
         Severity::Medium => "minor",
         Severity::Low | Severity::Info => "info",
     };
-    let path = issue.source.strip_prefix("./").unwrap_or(&issue.source);
     json!({
         "description": clip(&issue.message(), TEXT_CHARS_MAX),
         "check_name": issue.rule,
@@ -78,7 +72,7 @@ mod tests {
         let twin = report.issues.worst[0].clone();
         report.issues.worst.push(twin);
         let mut out = Vec::new();
-        Gitlab.summary(&report, &mut out);
+        Gitlab::default().summary(&report, &mut out);
         let entries: Vec<Value> = serde_json::from_slice(&out).unwrap();
         assert_eq!(entries.len(), 3);
         assert_eq!(

@@ -12,12 +12,11 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{
     catalogue,
-    format::{Format, Records},
+    format::Format,
     issues::Issue,
     summary::{Report, StreamSignal},
     table::counted,
     terminal::{clip, safe},
-    verdict_record::{RejectedUnit, VerdictRecord},
 };
 use crate::{
     engines::Question,
@@ -37,14 +36,6 @@ const MESSAGE_CHARS_MAX: usize = 500;
 pub struct Junit;
 
 impl Format for Junit {
-    fn default_records(&self) -> Records {
-        Records::None
-    }
-
-    fn record(&self, _record: &VerdictRecord, _out: &mut Vec<u8>) {}
-
-    fn rejected(&self, _unit: &RejectedUnit, _out: &mut Vec<u8>) {}
-
     fn summary(&self, report: &Report, out: &mut Vec<u8>) {
         let mut suites = vec![gate(report)];
         suites.extend(Question::ALL.map(|question| suite(report, question)));

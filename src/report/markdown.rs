@@ -9,11 +9,11 @@ use std::{borrow::Cow, fmt::Write as _};
 
 use super::{
     catalogue,
-    format::{Format, Records},
+    format::Format,
     summary::Report,
-    table::{counted, dash, decimal, grouped, percent, start, width_name},
+    table::{self, counted, dash, decimal, grouped, percent, start, width_name},
     terminal::clip,
-    verdict_record::{RejectedUnit, VerdictRecord, place},
+    verdict_record::place,
 };
 
 /// Bytes of a report; a step summary of GitHub may have 1,048,576.
@@ -23,20 +23,13 @@ pub const ROWS_MAX: usize = 20;
 
 const NAME_CHARS_MAX: usize = 80;
 const TEXT_CHARS_MAX: usize = 400;
+const UNPRICED_CHARS_MAX: usize = 1200;
 
 /// The Markdown format.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Markdown;
 
 impl Format for Markdown {
-    fn default_records(&self) -> Records {
-        Records::None
-    }
-
-    fn record(&self, _record: &VerdictRecord, _out: &mut Vec<u8>) {}
-
-    fn rejected(&self, _unit: &RejectedUnit, _out: &mut Vec<u8>) {}
-
     fn summary(&self, report: &Report, out: &mut Vec<u8>) {
         out.extend_from_slice(bounded(page(report)).as_bytes());
     }
@@ -89,6 +82,9 @@ fn opening(report: &Report, page: &mut String) {
             write!(page, " Tokens of {} cost {}.", counted(cost.records, "record", "records"), inline(&cost.shown()));
     }
     page.push_str("\n\n");
+    if let Some(unpriced) = table::unpriced(report) {
+        let _ = write!(page, "{}\n\n", code(&unpriced, UNPRICED_CHARS_MAX));
+    }
     for reason in &report.gate.reasons {
         let _ = writeln!(page, "- `{}`: {}", reason.rule, inline(&clip(&reason.message, TEXT_CHARS_MAX)));
     }

@@ -3,18 +3,26 @@
 //! A report is a picture of one log, so that every number is a gauge. Labels are models, tools, questions, verdicts and
 //! rules, never records, sessions or sources: their number is bounded. Base units are seconds and bytes.
 //!
+//! Two series with the same labels make a collector refuse the whole page. So a name that does not stand in its label as
+//! it is (too long, or with characters that are written as escapes) ends with a hash of it, and of names that are the
+//! same in the report, because what was personal in them is redacted, the second has a number behind it.
+//!
 //! **Source**: Prometheus, "Exposition formats" (0.0.4); OpenMetrics 1.0.0.
+//!
+//! **Limits**: those numbers are by the order of the report (the busiest first), which is another one tomorrow.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use super::{
-    format::{Format, Records},
-    summary::{Quantiles, Report},
-    terminal::clip,
-    verdict_record::{RejectedUnit, VerdictRecord},
+    format::Format,
+    summary::{Quantiles, Report, StreamSummary},
+    terminal::{clip, safe},
 };
+use crate::{stats::hash, verdict::Decision};
 
 const LABEL_CHARS_MAX: usize = 128;
+/// Characters of a tilde and the hash behind it.
+const HASH_CHARS: usize = 9;
 const MS_PER_S: f64 = 1000.0;
 
 /// The Prometheus text format, or OpenMetrics.
@@ -25,14 +33,6 @@ pub struct Metrics {
 }
 
 impl Format for Metrics {
-    fn default_records(&self) -> Records {
-        Records::None
-    }
-
-    fn record(&self, _record: &VerdictRecord, _out: &mut Vec<u8>) {}
-
-    fn rejected(&self, _unit: &RejectedUnit, _out: &mut Vec<u8>) {}
-
     fn summary(&self, report: &Report, out: &mut Vec<u8>) {
         let mut page = Page { is_open: self.is_open, name: "", text: String::new() };
         whole(report, &mut page);
@@ -70,13 +70,8 @@ fn whole(report: &Report, page: &mut Page) {
     page.sample(&[], input.bytes as f64);
     page.family("llmverify_records", "", "Audited records by verdict.");
     let decisions = &report.verdicts.decisions;
-    for (verdict, n) in [
-        ("accept", decisions.accept),
-        ("flag", decisions.flag),
-        ("block", decisions.block),
-        ("not_assessed", decisions.not_assessed),
-    ] {
-        page.sample(&[("verdict", verdict)], n as f64);
+    for verdict in Decision::ALL {
+        page.sample(&[("verdict", verdict.as_str())], decisions.of(verdict) as f64);
     }
     page.family(
         "llmverify_high_risk_records",
@@ -102,18 +97,12 @@ fn questions(report: &Report, page: &mut Page) {
 
 fn streams(report: &Report, page: &mut Page) {
     let all: Vec<_> = report.streams.iter().chain(&report.other_streams).collect();
-    let labels: Vec<(&str, &str)> =
-        all.iter().map(|stream| (stream.kind.unwrap_or("others"), stream.name.as_deref().unwrap_or(""))).collect();
+    let labels = labels(&all);
     page.family("llmverify_stream_records", "", "Records by model or tool and verdict.");
     for ((kind, name), stream) in labels.iter().zip(&all) {
-        let decisions = &stream.verdicts;
-        for (verdict, n) in [
-            ("accept", decisions.accept),
-            ("flag", decisions.flag),
-            ("block", decisions.block),
-            ("not_assessed", decisions.not_assessed),
-        ] {
-            page.sample(&[("kind", kind), ("stream", name), ("verdict", verdict)], n as f64);
+        for verdict in Decision::ALL {
+            let n = stream.verdicts.of(verdict);
+            page.sample(&[("kind", kind), ("stream", name), ("verdict", verdict.as_str())], n as f64);
         }
     }
     page.family("llmverify_stream_errors", "", "Records that ended with an error, by model or tool.");
@@ -153,6 +142,12 @@ fn streams(report: &Report, page: &mut Page) {
     for ((kind, name), stream) in labels.iter().zip(&all) {
         for cost in &stream.cost {
             page.sample(&[("kind", kind), ("stream", name), ("currency", &cost.currency)], cost.amount);
+        }
+    }
+    page.family("llmverify_unpriced_tokens", "", "Tokens that no price fits, by model; none without prices.");
+    for ((kind, name), stream) in labels.iter().zip(&all) {
+        if let Some(unpriced) = &stream.unpriced {
+            page.sample(&[("kind", kind), ("stream", name)], unpriced.tokens() as f64);
         }
     }
     page.family("llmverify_health", "", "Health by model or tool: 0 is well, 1 is unwell.");
@@ -199,14 +194,41 @@ impl Page {
     }
 }
 
+/// Kind and name of each stream as labels, no two the same.
+fn labels(streams: &[&StreamSummary]) -> Vec<(&'static str, String)> {
+    let mut given = BTreeSet::new();
+    let label = |stream: &&StreamSummary| {
+        let kind = stream.kind.unwrap_or("others");
+        let name = told_apart(stream.name.as_deref().unwrap_or_default());
+        let numbered = |n: u32| if n == 1 { name.clone() } else { format!("{name} ({n})") };
+        let label = (1..).map(|n| (kind, numbered(n))).find(|label| !given.contains(label)).unwrap_or_default();
+        given.insert(label.clone());
+        label
+    };
+    streams.iter().map(label).collect()
+}
+
+/// A name in at most [`LABEL_CHARS_MAX`] characters, with a hash where these are not the name.
+fn told_apart(name: &str) -> String {
+    let shown = clip(name, LABEL_CHARS_MAX);
+    if shown == name {
+        return shown.into_owned();
+    }
+    format!("{}~{:08x}", clip(name, LABEL_CHARS_MAX - HASH_CHARS), hash::name(name) as u32)
+}
+
 /// The value of a label, with what could end it escaped.
 fn escaped(text: &str) -> String {
-    clip(text, LABEL_CHARS_MAX).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    safe(text).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{super::samples, *};
+    use super::{
+        super::{Measures, Partial, samples},
+        *,
+    };
+    use crate::{engines::runtime::health, verdict::gate};
 
     fn write(report: &Report, is_open: bool) -> String {
         let mut out = Vec::new();
@@ -229,6 +251,28 @@ mod tests {
         assert!(!text.contains("# EOF") && !text.contains("# UNIT"));
         let open = write(&samples::report(), true);
         assert!(open.ends_with("# EOF\n") && open.contains("# UNIT llmverify_latency_seconds seconds\n"));
+    }
+
+    #[test]
+    fn no_two_series_have_the_same_labels() {
+        let long = |end: &str| format!("{}{end}", "m".repeat(LABEL_CHARS_MAX));
+        let names =
+            [&*long("-2024"), &*long("-2025"), "a\nb", "a\\nb", "[redacted]", "[redacted]", "[redacted] (2)", ""];
+        let mut partial = Partial::default();
+        let measures = Measures { stream: Some("a"), ..Measures::default() };
+        samples::accepted(1).count(&mut partial, &measures);
+        let mut report =
+            Report::new(partial, &samples::totals(), &gate::Policy::default(), &health::Settings::default());
+        let stream = report.streams[0].clone();
+        let named = |name: &str| StreamSummary { name: Some(name.to_owned()), ..stream.clone() };
+        report.streams = names.into_iter().map(named).chain([StreamSummary { name: None, ..stream.clone() }]).collect();
+        let text = write(&report, false);
+        let series: Vec<&str> = text.lines().filter(|line| line.starts_with("llmverify_stream_errors{")).collect();
+        let told_apart: BTreeSet<&&str> = series.iter().collect();
+        assert_eq!((series.len(), told_apart.len()), (names.len() + 1, series.len()), "{series:#?}");
+        for name in &told_apart {
+            assert!(name.chars().count() < LABEL_CHARS_MAX + 60, "{name}");
+        }
     }
 
     #[test]

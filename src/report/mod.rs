@@ -16,7 +16,7 @@
 //! - [`waterfall`]: why one record was judged as it was
 //! - [`evaluation`]: how good an audit is on labelled records
 //! - [`terminal`]: log text made safe to show; styles
-//! - [`safe_json`]: JSON whose bytes are safe to show
+//! - [`safe_json`]: JSON whose bytes are safe to show; [`source_path`]: paths as CI systems want them
 //! - [`schema`]: the JSON Schemas of the output
 //!
 //! Nothing here knows a record or the input: what is reported comes in as verdicts, signals, assessments and strings,
@@ -45,6 +45,7 @@ pub mod prices;
 pub mod safe_json;
 pub mod sarif;
 pub mod schema;
+pub mod source_path;
 pub mod summary;
 pub mod table;
 pub mod terminal;
@@ -56,6 +57,6 @@ pub mod waterfall;
 mod samples;
 
 pub use aggregate::{Badness, Floors, Measures, OnDemand, Partial};
-pub use format::{Format, Records, Writer};
+pub use format::{Format, Records, Setting, Writer};
 pub use summary::Report;
 pub use verdict_record::{RejectedUnit, VerdictRecord};

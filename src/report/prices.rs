@@ -1,13 +1,16 @@
 //! What tokens cost, by a table of prices that the user keeps.
 //!
-//! **Formula**: cost = prompt tokens · input price + response tokens · output price, the first price whose pattern matches
-//! the model. Prices are per million tokens; they are rounded to a millionth of the currency per million tokens, which is
+//! **Formula**: cost = (prompt tokens - cached tokens) · input price + cached tokens · cached input price + response tokens ·
+//! output price, with the first price whose pattern matches the model. The tokens of the prompt hold the cached ones: where
+//! a log counts them beside (Anthropic, Bedrock), they were added when it was read. Without a cached input price, the input
+//! price stands for it. Prices are per million tokens; they are rounded to a millionth of the currency per million tokens, which is
 //! 10⁻¹² of it per token, and costs are counted in that unit as integers, so that parts of a log add up exactly.
 //!
 //! **Range**: 0 to 3 · 10²⁶ of a currency.
 //!
-//! **Limits**: prices change; the table is the user's. Records without tokens or without a price cost nothing and are
-//! counted as such.
+//! **Limits**: prices change; the table is the user's. A record without tokens costs nothing. A record whose model no price
+//! fits costs nothing either, and is counted with its tokens ([`Unpriced`]). Tokens that were written to a cache cost
+//! what others of the prompt do, though some providers take more.
 
 use std::collections::BTreeMap;
 
@@ -107,6 +110,16 @@ impl PriceTable {
         self.rows.is_empty()
     }
 
+    /// What the tokens of one record cost.
+    pub fn charge(&self, model: Option<&str>, tokens: Tokens) -> Charge<'_> {
+        if self.is_empty() || tokens.prompt == 0 && tokens.response == 0 {
+            return Charge::Free;
+        }
+        model
+            .and_then(|model| self.cost(model, tokens))
+            .map_or(Charge::Unpriced, |(currency, pico)| Charge::Of(currency, pico))
+    }
+
     /// What `tokens` of `model` cost; `None` without a price.
     pub fn cost(&self, model: &str, tokens: Tokens) -> Option<(&str, u128)> {
         let row = self.rows.iter().find(|row| row.matcher.is_match(model))?;
@@ -119,29 +132,56 @@ impl PriceTable {
     }
 }
 
+/// What the tokens of one record cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Charge<'p> {
+    /// There are no tokens, or no prices at all.
+    #[default]
+    Free,
+    /// There are tokens, and no price fits the model.
+    Unpriced,
+    /// A currency, and how many 10⁻¹² of it.
+    Of(&'p str, u128),
+}
+
 /// Costs by currency, while they are counted.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Costs(BTreeMap<String, (u128, u64)>);
+pub struct Costs {
+    by_currency: BTreeMap<String, (u128, u64)>,
+    unpriced: Unpriced,
+}
 
 impl Costs {
-    /// Counts the cost of one record.
-    pub fn add(&mut self, currency: &str, pico: u128) {
-        if !self.0.contains_key(currency) {
-            self.0.insert(currency.to_owned(), (0, 0));
-        }
-        if let Some((sum, records)) = self.0.get_mut(currency) {
-            *sum = sum.saturating_add(pico);
-            *records += 1;
+    /// Counts one record with these tokens.
+    pub fn add(&mut self, charge: Charge<'_>, prompt_tokens: u64, response_tokens: u64) {
+        match charge {
+            Charge::Free => {}
+            Charge::Unpriced => self.unpriced.merge(&Unpriced { records: 1, prompt_tokens, response_tokens }),
+            Charge::Of(currency, pico) => {
+                if !self.by_currency.contains_key(currency) {
+                    self.by_currency.insert(currency.to_owned(), (0, 0));
+                }
+                if let Some((sum, records)) = self.by_currency.get_mut(currency) {
+                    *sum = sum.saturating_add(pico);
+                    *records += 1;
+                }
+            }
         }
     }
 
     /// Adds the costs of `other`.
     pub fn merge(&mut self, other: &Costs) {
-        for (currency, (pico, records)) in &other.0 {
-            let sum = self.0.entry(currency.clone()).or_default();
+        for (currency, (pico, records)) in &other.by_currency {
+            let sum = self.by_currency.entry(currency.clone()).or_default();
             sum.0 = sum.0.saturating_add(*pico);
             sum.1 += records;
         }
+        self.unpriced.merge(&other.unpriced);
+    }
+
+    /// What no price fits, if anything.
+    pub fn unpriced(&self) -> Option<Unpriced> {
+        (self.unpriced.records > 0).then_some(self.unpriced)
     }
 
     /// The costs as they are reported.
@@ -151,7 +191,31 @@ impl Costs {
             amount: *pico as f64 / PICO,
             records: *records,
         };
-        self.0.iter().map(cost).collect()
+        self.by_currency.iter().map(cost).collect()
+    }
+}
+
+/// Records with tokens whose model no price fits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Unpriced {
+    /// How many there are.
+    pub records: u64,
+    /// Tokens in their prompts.
+    pub prompt_tokens: u64,
+    /// Tokens in their responses.
+    pub response_tokens: u64,
+}
+
+impl Unpriced {
+    /// All tokens.
+    pub fn tokens(&self) -> u64 {
+        self.prompt_tokens.saturating_add(self.response_tokens)
+    }
+
+    fn merge(&mut self, other: &Unpriced) {
+        self.records += other.records;
+        self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);
+        self.response_tokens = self.response_tokens.saturating_add(other.response_tokens);
     }
 }
 
@@ -207,6 +271,20 @@ mod tests {
     }
 
     #[test]
+    fn tokens_without_a_price_are_told_from_no_tokens() {
+        let table = PriceTable::new(&[price("gpt-4o*", 2.5, 10.0)]).unwrap();
+        for (model, prompt, expected) in [
+            (Some("gpt-4o"), 2, Charge::Of("USD", 5_000_000)),
+            (Some("claude"), 2, Charge::Unpriced),
+            (None, 2, Charge::Unpriced),
+            (Some("claude"), 0, Charge::Free),
+        ] {
+            assert_eq!(table.charge(model, tokens(prompt, 0, 0)), expected, "{model:?}");
+        }
+        assert_eq!(PriceTable::default().charge(Some("gpt-4o"), tokens(2, 0, 0)), Charge::Free);
+    }
+
+    #[test]
     fn what_is_no_price_is_refused() {
         for bad in [price("[", 1.0, 1.0), price("a", -1.0, 1.0), price("a", f64::NAN, 1.0)] {
             assert!(PriceTable::new(&[bad]).is_err());
@@ -219,12 +297,15 @@ mod tests {
         let mut whole = Costs::default();
         let mut parts = [Costs::default(), Costs::default()];
         for i in 0..1000u128 {
-            whole.add("USD", i * 37);
-            parts[usize::from(i % 3 == 0)].add("USD", i * 37);
+            let charge = if i % 10 == 0 { Charge::Unpriced } else { Charge::Of("USD", i * 37) };
+            whole.add(charge, 3, 4);
+            parts[usize::from(i % 3 == 0)].add(charge, 3, 4);
         }
         let [mut first, second] = parts;
         first.merge(&second);
         assert_eq!(first, whole);
-        assert_eq!(whole.finish()[0].records, 1000);
+        assert_eq!(whole.finish()[0].records, 900);
+        let unpriced = Unpriced { records: 100, prompt_tokens: 300, response_tokens: 400 };
+        assert_eq!(whole.unpriced(), Some(unpriced));
     }
 }

@@ -1,7 +1,7 @@
 //! SARIF 2.1.0, for code scanning: one result per issue, worst first, at the line of its record.
 //!
-//! A result is known again by its fingerprint (rule and record, never the line). Paths are written as they were given, so
-//! that an audit that runs in the root of a repository points into it.
+//! A result is known again by its fingerprint (rule and record, never the line). Paths are relative to the folder that the
+//! audit runs in, so that an audit in the root of a repository points into it ([`source_path`](super::source_path)).
 //!
 //! **Source**: OASIS, SARIF 2.1.0; GitHub, "SARIF support for code scanning".
 //!
@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 
 use super::{
     catalogue,
-    format::{Format, Records},
+    format::Format,
     issues::{ISSUES_MAX, Issue},
     safe_json,
+    source_path::Folder,
     summary::Report,
     table::counted,
     terminal::clip,
-    verdict_record::{RejectedUnit, VerdictRecord},
 };
 use crate::{
     engines::{Question, Severity},
@@ -33,29 +33,25 @@ pub const RESULTS_MAX: usize = ISSUES_MAX;
 pub const TEXT_CHARS_MAX: usize = 1000;
 
 /// The SARIF format.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sarif;
+#[derive(Clone, Debug, Default)]
+pub struct Sarif {
+    /// The root of the repository.
+    pub folder: Folder,
+}
 
 impl Format for Sarif {
-    fn default_records(&self) -> Records {
-        Records::None
-    }
-
-    fn record(&self, _record: &VerdictRecord, _out: &mut Vec<u8>) {}
-
-    fn rejected(&self, _unit: &RejectedUnit, _out: &mut Vec<u8>) {}
-
     fn summary(&self, report: &Report, out: &mut Vec<u8>) {
-        out.extend_from_slice(&safe_json::pretty(&document(report)));
+        out.extend_from_slice(&safe_json::pretty(&document(report, &self.folder)));
         out.push(b'\n');
     }
 }
 
-fn document(report: &Report) -> Value {
+fn document(report: &Report, folder: &Folder) -> Value {
     let rules = rules(report);
     let index: BTreeMap<&str, usize> = rules.iter().enumerate().map(|(at, (id, ..))| (*id, at)).collect();
     let listed = &report.issues.worst[..report.issues.worst.len().min(RESULTS_MAX)];
-    let mut results: Vec<Value> = listed.iter().map(|issue| result(issue, report, index.get(issue.rule))).collect();
+    let result = |issue: &Issue| result(issue, folder, report, index.get(issue.rule));
+    let mut results: Vec<Value> = listed.iter().map(|issue| result(issue)).collect();
     let more = report.issues.total.saturating_sub(listed.len() as u64);
     if let (true, Some(last)) = (more > 0, results.last_mut()) {
         let text = last["message"]["text"].as_str().unwrap_or_default();
@@ -129,7 +125,7 @@ fn rule(id: &str, question: Question, severity: Severity) -> Value {
     })
 }
 
-fn result(issue: &Issue, report: &Report, rule_index: Option<&usize>) -> Value {
+fn result(issue: &Issue, folder: &Folder, report: &Report, rule_index: Option<&usize>) -> Value {
     let fingerprint = issue.fingerprint();
     let level = if issue.decision == Decision::Block { "error" } else { "warning" };
     let mut result = json!({
@@ -138,7 +134,7 @@ fn result(issue: &Issue, report: &Report, rule_index: Option<&usize>) -> Value {
         "message": {"text": clip(&issue.message(), TEXT_CHARS_MAX)},
         "locations": [{
             "physicalLocation": {
-                "artifactLocation": {"uri": uri(&issue.source)},
+                "artifactLocation": {"uri": folder.uri_of(&issue.source)},
                 "region": {"startLine": issue.line.max(1), "startColumn": 1},
             },
             "logicalLocations": [{"name": clip(&issue.id, TEXT_CHARS_MAX), "kind": "record"}],
@@ -159,35 +155,13 @@ fn result(issue: &Issue, report: &Report, rule_index: Option<&usize>) -> Value {
     result
 }
 
-/// A path as a URI: relative where it is, with everything escaped that is not plain.
-pub(super) fn uri(source: &str) -> String {
-    let path = source.replace('\\', "/");
-    let path = path.strip_prefix("./").unwrap_or(&path);
-    if path == "-" {
-        return "stdin".to_owned();
-    }
-    let mut out = String::with_capacity(path.len());
-    let drive = path.as_bytes().get(1) == Some(&b':');
-    if path.starts_with('/') || drive {
-        out.push_str(if drive { "file:///" } else { "file://" });
-    }
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::{super::samples, *};
 
     fn write(report: &Report) -> Value {
         let mut out = Vec::new();
-        Sarif.summary(report, &mut out);
+        Sarif::default().summary(report, &mut out);
         serde_json::from_slice(&out).unwrap()
     }
 
@@ -221,24 +195,10 @@ mod tests {
     }
 
     #[test]
-    fn paths_become_uris() {
-        for (path, expected) in [
-            ("./logs/a b.jsonl", "logs/a%20b.jsonl"),
-            ("logs\\a.jsonl", "logs/a.jsonl"),
-            ("/var/log/x.jsonl", "file:///var/log/x.jsonl"),
-            ("C:\\x.jsonl", "file:///C%3A/x.jsonl"),
-            ("-", "stdin"),
-            ("a\nb%é", "a%0Ab%25%C3%A9"),
-        ] {
-            assert_eq!(uri(path), expected);
-        }
-    }
-
-    #[test]
     fn hostile_text_is_escaped() {
         for hostile in samples::HOSTILE {
             let mut out = Vec::new();
-            Sarif.summary(&samples::hostile_report(hostile), &mut out);
+            Sarif::default().summary(&samples::hostile_report(hostile), &mut out);
             let text = String::from_utf8(out).unwrap();
             assert!(!text.replace('\n', "").contains(super::super::terminal::is_unsafe), "{hostile:?}");
             assert!(text.lines().all(|line| !line.trim_start().starts_with("::")), "{hostile:?}");

@@ -47,15 +47,14 @@ fn schema_of<T: JsonSchema>() -> Value {
 mod tests {
     use super::{
         super::{
-            format::{FormatName, Records, Renderer, Writer},
+            format::{FormatName, Records, Renderer, Setting, Writer},
             samples,
-            terminal::Styles,
         },
         *,
     };
 
     fn output(name: FormatName) -> String {
-        let format = name.format(100, Styles::plain());
+        let format = name.format(Setting::default());
         let mut writer = Writer::new(Renderer { format: &*format, records: Records::All }, Vec::new());
         let mut chunk = Vec::new();
         for record in [samples::blocked_record(1), samples::accepted_record(2), samples::hostile_record("\u{1b}")] {

@@ -14,7 +14,7 @@ use super::{
     control::{ControlBucket, ControlSeries},
     formats::FormatSummary,
     issues::{ISSUES_MAX, Issue, IssueSummary, RuleIssues},
-    prices::Cost,
+    prices::{Cost, Unpriced},
     timeline::{Decisions, TimelineSummary},
     verdict_record::{Questions, RejectedUnit, VerdictRecord},
 };
@@ -66,6 +66,9 @@ pub struct Report {
     pub issues: IssueSummary,
     /// What the tokens cost, by the prices of the configuration.
     pub cost: Vec<Cost>,
+    /// What no price fits; absent when there is nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unpriced: Option<Unpriced>,
     /// This report against an earlier one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
@@ -326,6 +329,9 @@ pub struct StreamSummary {
     pub questions: Questions<QuestionCounted>,
     /// What its tokens cost, by the prices of the configuration.
     pub cost: Vec<Cost>,
+    /// What of it no price fits; absent when there is nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unpriced: Option<Unpriced>,
     /// Records whose time is before that of the record before them in their stream.
     pub timestamps_backwards: u64,
 }
@@ -514,6 +520,7 @@ impl Report {
             timeline: whole.timeline.clone().finish(),
             top: Top { signals: top_signals(&all), findings: top_findings(&whole), records: top_records },
             cost: all.costs.finish(),
+            unpriced: all.costs.unpriced(),
             comparison: None,
             details: Details { worst: whole.worst, ..details },
             issues: issues(whole.issues, whole.issues_total, &all),
@@ -627,6 +634,7 @@ fn stream_summary(
             QuestionCounted { assessed, flagged, blocked }
         }),
         cost: counts.costs.finish(),
+        unpriced: counts.costs.unpriced(),
         timestamps_backwards: counts.timestamps_backwards,
     }
 }

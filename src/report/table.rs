@@ -4,18 +4,18 @@
 //! numbers. Text from the log is made safe and cut before it is laid out, every finished line is guarded
 //! ([`terminal`](super::terminal)), and colours are put in last.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cmp::Reverse};
 
 use anstyle::Style;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, presets};
 
 use super::{
-    format::{Format, Records},
-    prices::Cost,
-    summary::{Event, QuestionSummary, Report, StreamSummary},
+    format::Format,
+    prices::{Cost, Unpriced},
+    summary::{Event, Input, QuestionSummary, Report, StreamSummary},
     terminal::{Styles, clip, guard_line},
     timeline::{Bucket, Decisions, WIDTHS_MS},
-    verdict_record::{RejectedUnit, VerdictRecord, place},
+    verdict_record::place,
 };
 use crate::verdict::Decision;
 
@@ -46,14 +46,6 @@ pub struct Table {
 }
 
 impl Format for Table {
-    fn default_records(&self) -> Records {
-        Records::None
-    }
-
-    fn record(&self, _record: &VerdictRecord, _out: &mut Vec<u8>) {}
-
-    fn rejected(&self, _unit: &RejectedUnit, _out: &mut Vec<u8>) {}
-
     fn summary(&self, report: &Report, out: &mut Vec<u8>) {
         let mut page = Page { width: self.width.max(WIDTH_MIN), styles: self.styles, text: String::new() };
         opening(report, &mut page);
@@ -82,7 +74,9 @@ fn opening(report: &Report, page: &mut Page) {
         counted(input.files, "source", "sources"),
         size(input.bytes),
     ));
-    page.paragraph(&ledger(report));
+    let fault =
+        if input.ledger_adds_up { String::new() } else { format!("; {}", Mark::Bad.on("this does not add up")) };
+    page.paragraph(&format!("{}{fault}", ledger(input)));
     if let Some(formats) = report.formats.line() {
         page.paragraph(&formats);
     }
@@ -92,6 +86,9 @@ fn opening(report: &Report, page: &mut Page) {
     for cost in &report.cost {
         let of = counted(cost.records, "record", "records");
         page.paragraph(&format!("tokens of {of} cost {}", cost.shown()));
+    }
+    if let Some(unpriced) = unpriced(report) {
+        page.paragraph(&unpriced);
     }
     page.gap();
     let exit = report.gate.exit.code();
@@ -111,8 +108,8 @@ fn opening(report: &Report, page: &mut Page) {
     );
 }
 
-fn ledger(report: &Report) -> String {
-    let input = &report.input;
+/// What became of the units, in a line.
+pub(super) fn ledger(input: &Input) -> String {
     let parts = [
         ("audited", input.audited),
         ("feedback", input.feedback),
@@ -124,8 +121,27 @@ fn ledger(report: &Report) -> String {
     let parts: Vec<String> =
         parts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{} {name}", grouped(*n))).collect();
     let units = counted(input.units, "unit", "units");
-    let sum = if parts.is_empty() { units } else { format!("{units}: {}", parts.join(", ")) };
-    if input.ledger_adds_up { sum } else { format!("{sum}; {}", Mark::Bad.on("this does not add up")) }
+    if parts.is_empty() { units } else { format!("{units}: {}", parts.join(", ")) }
+}
+
+/// Which tokens no price fits, in a sentence; `None` when there are none, and without prices.
+pub(super) fn unpriced(report: &Report) -> Option<String> {
+    let all = report.unpriced.as_ref()?;
+    let told = |of: &Unpriced| {
+        let tokens = counted(of.tokens(), "token", "tokens");
+        format!("{} with {tokens}", counted(of.records, "record", "records"))
+    };
+    let mut streams: Vec<(&StreamSummary, &Unpriced)> =
+        report.streams.iter().filter_map(|stream| Some((stream, stream.unpriced.as_ref()?))).collect();
+    streams.sort_by_key(|(_, of)| Reverse(of.tokens()));
+    let name =
+        |stream: &StreamSummary| clip(stream.name.as_deref().unwrap_or("(no name)"), NAME_CHARS_MAX).into_owned();
+    let shown = streams.iter().take(ROWS_SHOWN_MAX);
+    let mut parts: Vec<String> = shown.map(|(stream, of)| format!("{} ({})", name(stream), told(of))).collect();
+    if streams.len() > ROWS_SHOWN_MAX {
+        parts.push(format!("and {} more", grouped((streams.len() - ROWS_SHOWN_MAX) as u64)));
+    }
+    Some(format!("no price for {}: {}", told(all), parts.join(", ")))
 }
 
 /// What changed against the baseline, where there is one.
@@ -154,14 +170,8 @@ fn verdicts(report: &Report, page: &mut Page) {
     }
     page.heading("Verdicts");
     let row = |name: String, n: u64| [name, grouped(n), percent(n as f64 / total as f64)];
-    let count = |decision| match decision {
-        Decision::Accept => decisions.accept,
-        Decision::Flag => decisions.flag,
-        Decision::Block => decisions.block,
-        Decision::NotAssessed => decisions.not_assessed,
-    };
     let mut rows: Vec<[String; 3]> =
-        Decision::ALL.into_iter().map(|decision| row(decided(decision), count(decision))).collect();
+        Decision::ALL.into_iter().map(|decision| row(decided(decision), decisions.of(decision))).collect();
     rows.push(row("high risk".to_owned(), report.verdicts.high_risk));
     page.grid(&[Column::text("verdict"), Column::number("records"), Column::number("share")], rows);
 }
@@ -624,7 +634,15 @@ fn bar(decisions: &Decisions, most: u64, chars_max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Measures, Partial, samples, summary::Totals, terminal::is_unsafe},
+        super::{
+            Measures, Partial,
+            format::{FormatName, Setting},
+            prices::Charge,
+            samples,
+            summary::Totals,
+            terminal::is_unsafe,
+            verdict_record::RejectedUnit,
+        },
         *,
     };
     use crate::{engines::runtime::health, verdict::gate};
@@ -709,6 +727,33 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn models_without_a_price_are_named() {
+        let mut partial = Partial::default();
+        for model in 0..12u64 {
+            let (name, charge) = (format!("model-{model}"), Charge::Unpriced);
+            let measures = Measures { stream: Some(&name), prompt_tokens: Some(model), charge, ..Measures::default() };
+            samples::accepted(model).count(&mut partial, &measures);
+        }
+        let report = Report::new(partial, &Totals::default(), &gate::Policy::default(), &health::Settings::default());
+        let text = unpriced(&report).unwrap();
+        assert!(
+            text.starts_with("no price for 12 records with 66 tokens: model-11 (1 record with 11 tokens), "),
+            "{text}"
+        );
+        assert!(text.ends_with("model-2 (1 record with 2 tokens), and 2 more"), "{text}");
+        for name in FormatName::ALL.into_iter().filter(|name| {
+            matches!(name, FormatName::Table | FormatName::Html | FormatName::Markdown | FormatName::Json)
+        }) {
+            let mut out = Vec::new();
+            name.format(Setting::default()).summary(&report, &mut out);
+            let shown = String::from_utf8(out).unwrap();
+            let word = if name == FormatName::Json { "\"unpriced\"" } else { "12 records with 66" };
+            assert!(shown.contains(word), "{name:?}: {shown}");
+        }
+        assert_eq!(unpriced(&samples::report()), None);
     }
 
     #[test]

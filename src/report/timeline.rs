@@ -48,6 +48,16 @@ impl Decisions {
         }
     }
 
+    /// How many records met `decision`.
+    pub fn of(&self, decision: Decision) -> u64 {
+        match decision {
+            Decision::Accept => self.accept,
+            Decision::Flag => self.flag,
+            Decision::Block => self.block,
+            Decision::NotAssessed => self.not_assessed,
+        }
+    }
+
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Decisions) {
         self.accept += other.accept;

@@ -18,6 +18,8 @@ use std::ops::Range;
 pub const CONTEXT_CHARS: usize = 30;
 /// Code points of an excerpt, escapes included.
 pub const EXCERPT_CHARS_MAX: usize = 160;
+/// Characters of a name within a sentence of ours.
+pub const NAME_CHARS_MAX: usize = 60;
 /// Digits that are redacted, separators between them or not.
 pub const DIGITS_MIN: usize = 7;
 /// Token characters that are redacted when there are both letters and digits.
@@ -85,6 +87,16 @@ fn cut_within(
 /// A short text from the input (a rule's id, a name) as it may be shown.
 pub fn shown(text: &str) -> String {
     excerpt(text, 0..text.len(), &[])
+}
+
+/// A name out of the log (a model, a key, a path to one) within a sentence of ours. A short one stands as it is, as in the
+/// record's `model`: a report takes out of details what it takes out of names. What would have to be cut is redacted here,
+/// for a part of a key is no key to a rule.
+pub fn name(text: &str) -> String {
+    if text.chars().count() <= NAME_CHARS_MAX {
+        return unredacted(text, 0..text.len());
+    }
+    shown(&text.chars().take(NAME_CHARS_MAX).collect::<String>())
 }
 
 /// The characters that an excerpt is made from.

@@ -1,6 +1,7 @@
 //! Texts become features: what every engine needs, computed once per text, in a fixed number of passes.
 //!
 //! - [`words`]: words, sentences, entities, vocabulary, characters, phrases
+//! - [`sentence`]: where sentences end
 //! - [`hash`]: how words are compared
 //! - [`decode`]: what a text says when it is decoded
 //! - [`entropy`]: Shannon entropy of the characters
@@ -22,6 +23,7 @@ pub mod json_part;
 pub mod keywords;
 pub mod lines;
 pub mod phrases;
+pub mod sentence;
 pub mod spelling;
 pub mod words;
 

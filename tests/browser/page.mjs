@@ -76,6 +76,9 @@ try {
   await new Promise((resolve) => setTimeout(resolve, 100));
   seen.pwnedAfter = await tab.evaluate(() => typeof window.pwned);
   seen.wide = await tab.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+  await tab.setViewport({ width: 390, height: 844 });
+  seen.narrow = await tab.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+  await tab.setViewport({ width: 1240, height: 900 });
   if (screenshot) {
     await tab.evaluate(() => document.activeElement.blur());
     await tab.screenshot({ path: screenshot, fullPage: process.env.FULL_PAGE !== undefined, clip: process.env.CLIP ? JSON.parse(process.env.CLIP) : undefined, captureBeyondViewport: true });

@@ -34,7 +34,7 @@ use crate::{
     },
     record::{Kind, Record},
     stats::hash,
-    text::excerpt::{shown, unredacted},
+    text::excerpt::name,
 };
 
 /// The engine.
@@ -61,8 +61,6 @@ pub const ALIAS_SCORE: f64 = 0.5;
 const ABSENT_RATIO: f64 = 1.2;
 /// Bytes of a name that are read.
 const NAME_BYTES_MAX: usize = 256;
-/// Characters of a name in a detail.
-const NAME_CHARS_MAX: usize = 60;
 
 /// Settings of the engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -647,15 +645,6 @@ impl Identity {
             .collect();
         assessment
     }
-}
-
-/// A name out of the log, safe to show. A short one stands as it is, as in the record's `model`: a report takes out of
-/// details what it takes out of names. What would have to be cut is redacted here, for a part of a key is no key to a rule.
-fn name(text: &str) -> String {
-    if text.chars().count() <= NAME_CHARS_MAX {
-        return unredacted(text, 0..text.len());
-    }
-    shown(&text.chars().take(NAME_CHARS_MAX).collect::<String>())
 }
 
 #[cfg(test)]

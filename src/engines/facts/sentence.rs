@@ -1,17 +1,11 @@
-//! The sentence around a place in a text, and whether it states something as it is now.
+//! Whether a sentence states something as it is now, and words in it.
 //!
-//! **Limits**: English words. A sentence longer than [`SENTENCE_BYTES_MAX`] is cut there.
+//! **Limits**: English words.
 
 use std::ops::Range;
 
-/// Bytes of a sentence to either side of the place that is looked at.
-pub const SENTENCE_BYTES_MAX: usize = 1_000;
+pub use crate::text::sentence::around;
 
-/// Words whose full stop ends no sentence.
-const ABBREVIATIONS: [&str; 22] = [
-    "st", "dr", "mr", "mrs", "ms", "prof", "no", "art", "sec", "fig", "e.g", "i.e", "vs", "approx", "inc", "ltd", "co",
-    "u.s", "u.k", "jr", "sr", "ca",
-];
 /// The sentence says that something is not so.
 const NEGATIONS: [&str; 19] = [
     " not ",
@@ -127,40 +121,6 @@ impl Stance {
     }
 }
 
-/// The sentence in which the bytes of `place` stand.
-pub fn around(text: &str, place: Range<usize>) -> Range<usize> {
-    let floor = text.floor_char_boundary(place.start.saturating_sub(SENTENCE_BYTES_MAX));
-    let ceiling = text.ceil_char_boundary((place.end + SENTENCE_BYTES_MAX).min(text.len()));
-    let bytes = text.as_bytes();
-    let start = (floor..place.start).rev().find(|&at| is_end(bytes, at)).map_or(floor, |at| at + 1);
-    let end = (place.end..ceiling).find(|&at| is_end(bytes, at)).map_or(ceiling, |at| at + 1);
-    let part = &text[start..end];
-    let start = start + (part.len() - part.trim_start().len());
-    start..(start + part.trim().len()).max(place.end)
-}
-
-/// Whether a sentence ends with the byte at `at`.
-fn is_end(bytes: &[u8], at: usize) -> bool {
-    match bytes[at] {
-        b'\n' => true,
-        b'!' | b'?' => true,
-        b'.' => {
-            let next = bytes.get(at + 1).copied().unwrap_or(b' ');
-            if !next.is_ascii_whitespace() && !matches!(next, b'"' | b'\'' | b')') {
-                return false;
-            }
-            let word_start = bytes[..at]
-                .iter()
-                .rposition(|byte| byte.is_ascii_whitespace() || *byte == b'(')
-                .map_or(0, |start| start + 1);
-            let word = bytes[word_start..at].to_ascii_lowercase();
-            let is_initial = word.len() == 1 && word[0].is_ascii_alphabetic();
-            !is_initial && !ABBREVIATIONS.iter().any(|known| known.as_bytes() == word)
-        }
-        _ => false,
-    }
-}
-
 /// Whether the bytes of `place` are whole words of `text`.
 pub fn is_whole_word(text: &str, place: &Range<usize>) -> bool {
     let before = text[..place.start].chars().next_back();
@@ -183,20 +143,6 @@ pub fn find_phrase(text: &str, phrase: &str) -> Option<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sentences() {
-        for (text, word, expected) in [
-            ("One, two. Three x four. Five", "x", "Three x four."),
-            ("Mr. J. Doe, x, lives in St. Gallen. No", "x", "Mr. J. Doe, x, lives in St. Gallen."),
-            ("one\ntwo x 1.5 kg\nthree", "x", "two x 1.5 kg"),
-            ("x", "x", "x"),
-            ("Ä. é x ü! Ö", "x", "é x ü!"),
-        ] {
-            let at = text.find(word).unwrap();
-            assert_eq!(&text[around(text, at..at + 1)], expected, "{text}");
-        }
-    }
 
     #[test]
     fn stances() {

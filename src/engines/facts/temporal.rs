@@ -37,7 +37,7 @@ use crate::{
         About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
     },
     record::Kind,
-    text::{code, excerpt::shown},
+    text::{code, excerpt::unredacted},
 };
 
 /// The engine.
@@ -417,7 +417,11 @@ enum Untimely {
 }
 
 fn untimely(fact: &Dated, moment: Option<(i64, i64)>) -> Untimely {
-    let cut = |text: &str| shown(&text.chars().take(FACT_CHARS_MAX).collect::<String>());
+    // The index is the auditor's and no part of the log: what it says is shown, also when it is a date or a number.
+    let cut = |text: &str| {
+        let text: String = text.chars().take(FACT_CHARS_MAX).collect();
+        unredacted(&text, 0..text.len())
+    };
     let instead = fact.replaced_by.as_deref().map(|by| format!("; replaced by {}", cut(by))).unwrap_or_default();
     match (moment, fact.valid_from, fact.valid_to) {
         (Some((first, _)), _, Some(to)) if to <= first => {

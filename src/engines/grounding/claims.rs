@@ -1,9 +1,7 @@
 //! An answer becomes claims: sentences with offsets, and what kind of statement each is.
 //!
-//! **Formula**: a text is cut behind `.`, `!` and `?` (and the closing quotes and brackets behind them) before white
-//! space, behind the full stops of Chinese and Japanese, and at line breaks. No cut stands behind an abbreviation, an
-//! initial or the number of a list, or inside of code; a number, an address or a version has no white space behind its
-//! points. Pieces below [`CLAIM_CHARS_MIN`] characters are no claims.
+//! **Formula**: a text is cut into sentences ([`sentence`](crate::text::sentence)); code is not cut. Pieces below
+//! [`CLAIM_CHARS_MIN`] characters are no claims.
 //!
 //! - A *meta statement* says what the documents do not hold ("the documents do not contain"); it is never held against
 //!   the answer.
@@ -15,14 +13,15 @@
 //!
 //! **Source**: seed 004, "Stage 1: Claim Splitting" and "Hallucination Detection Logic".
 //!
-//! **Limits**: the phrases are English, those of meta statements also German, French and Spanish. "etc.", "a.m." and "p.m." end a sentence when a capital follows; other
-//! abbreviations never do.
+//! **Limits**: the phrases are English, those of meta statements also German, French and Spanish.
 
 use std::{ops::Range, sync::LazyLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::text::sentence::split;
 
 /// Characters of the shortest claim (seed 004: fragments below 15 are dropped).
 pub const CLAIM_CHARS_MIN: usize = 15;
@@ -228,157 +227,8 @@ fn has_citation(text: &str) -> bool {
     bracketed || WORDS.as_ref().is_some_and(|words| words.is_match(text))
 }
 
-/// Hands every sentence of `text` to `take`, in order and without white space around it; `code` is not cut.
-pub fn split(text: &str, code: &[Range<usize>], mut take: impl FnMut(Range<usize>)) {
-    let bytes = text.as_bytes();
-    let mut start = 0;
-    let mut code = code.iter().peekable();
-    let mut push = |from: usize, to: usize| {
-        let piece = &text[from..to];
-        let trimmed = piece.trim_start();
-        let from = from + piece.len() - trimmed.len();
-        let to = from + trimmed.trim_end().len();
-        if from < to {
-            take(from..to);
-        }
-    };
-    let mut at = 0;
-    while at < bytes.len() {
-        let is_candidate = CANDIDATE[usize::from(bytes[at])];
-        if !is_candidate {
-            at += 1;
-            continue;
-        }
-        while code.peek().is_some_and(|range| range.end <= at) {
-            code.next();
-        }
-        if let Some(range) = code.peek().filter(|range| range.start <= at) {
-            at = range.end;
-            continue;
-        }
-        match bytes[at] {
-            b'\n' => {
-                push(start, at);
-                start = at + 1;
-                at += 1;
-            }
-            b'.' | b'!' | b'?' => {
-                let end = behind_closers(bytes, at);
-                let is_break = bytes.get(end).is_none_or(u8::is_ascii_whitespace);
-                if is_break && !(bytes[at] == b'.' && is_protected(text, start, at, end)) {
-                    push(start, end);
-                    start = end;
-                }
-                at = end.max(at + 1);
-            }
-            _ => {
-                let width = cjk_stop(bytes, at);
-                if width > 0 {
-                    let end = behind_cjk_closers(bytes, at + width);
-                    push(start, end);
-                    start = end;
-                    at = end;
-                } else {
-                    at += 1;
-                }
-            }
-        }
-    }
-    push(start, bytes.len());
-}
-
-/// Bytes at which a sentence may end: line breaks, stops, and the first byte of full-width ones.
-const CANDIDATE: [bool; 256] = {
-    let mut is = [false; 256];
-    is[b'\n' as usize] = true;
-    is[b'.' as usize] = true;
-    is[b'!' as usize] = true;
-    is[b'?' as usize] = true;
-    is[0xE3] = true;
-    is[0xEF] = true;
-    is
-};
-
-/// Behind further stops and closing quotes and brackets.
-fn behind_closers(bytes: &[u8], at: usize) -> usize {
-    let mut end = at;
-    loop {
-        end += match bytes[end..] {
-            [b'.' | b'!' | b'?' | b'"' | b'\'' | b')' | b']' | b'*', ..] => 1,
-            [0xE2, 0x80, 0x99 | 0x9D, ..] => 3,
-            [0xC2, 0xBB, ..] => 2,
-            _ => return end,
-        };
-    }
-}
-
-/// Bytes of the full-width full stop, exclamation or question mark at `at`; else 0.
-fn cjk_stop(bytes: &[u8], at: usize) -> usize {
-    match bytes[at..] {
-        [0xE3, 0x80, 0x82, ..] | [0xEF, 0xBC, 0x81 | 0x9F, ..] | [0xEF, 0xBD, 0xA1, ..] => 3,
-        _ => 0,
-    }
-}
-
-fn behind_cjk_closers(bytes: &[u8], at: usize) -> usize {
-    let mut end = at;
-    loop {
-        end += match bytes[end..] {
-            [0xE3, 0x80, 0x8D | 0x8F | 0x91, ..] | [0xEF, 0xBC, 0x89, ..] | [0xE2, 0x80, 0x99 | 0x9D, ..] => 3,
-            _ if cjk_stop(bytes, end) > 0 => 3,
-            _ => return end,
-        };
-    }
-}
-
-/// Abbreviations behind which a sentence goes on, in lower case and without their last point.
-const ABBREVIATIONS: &[&str] = &[
-    "dr", "mr", "mrs", "ms", "prof", "sr", "jr", "st", "vs", "inc", "ltd", "co", "corp", "no", "nos", "gov", "sen",
-    "rep", "gen", "lt", "col", "capt", "sgt", "rev", "hon", "fig", "figs", "eq", "sec", "ch", "vol", "pp", "ed", "eds",
-    "al", "approx", "dept", "est", "ave", "blvd", "mt", "ft", "u.s", "u.k", "u.n", "e.u", "e.g", "i.e", "cf", "d.c",
-    "ph.d", "b.sc", "m.sc", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec",
-];
-/// Abbreviations that end a sentence when a capital follows.
-const ENDING_ABBREVIATIONS: &[&str] = &["etc", "a.m", "p.m"];
-
-/// Whether the point at `at`, of a sentence that begins at `start`, ends no sentence.
-fn is_protected(text: &str, start: usize, at: usize, end: usize) -> bool {
-    let bytes = text.as_bytes();
-    if end > at + 1 && bytes[at + 1] == b'.' {
-        return false;
-    }
-    /// Blanks before the number of a list.
-    const INDENT_BYTES_MAX: usize = 64;
-    /// Bytes of the longest abbreviation, and one more.
-    const ABBREVIATION_BYTES: usize = 8;
-    let window = &bytes[at.saturating_sub(ABBREVIATION_BYTES).max(start)..at];
-    let word = window.rsplit(|byte| !byte.is_ascii_alphanumeric() && *byte != b'.').next().unwrap_or_default();
-    let indent = &bytes[start..at - word.len()];
-    let is_first = indent.len() <= INDENT_BYTES_MAX && indent.trim_ascii().is_empty();
-    if word.is_empty() || word.len() == ABBREVIATION_BYTES {
-        return false;
-    }
-    if word.iter().all(u8::is_ascii_digit) {
-        return is_first && word.len() <= 3;
-    }
-    if let [initial] = word {
-        return initial.is_ascii_uppercase() && (*initial != b'I' || is_first);
-    }
-    let is = |list: &[&str]| list.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
-    if is(ENDING_ABBREVIATIONS) {
-        let next = text[end..].trim_start().chars().next();
-        return end == at + 1 && next.is_some_and(|c| !c.is_uppercase());
-    }
-    // "No." alone is an answer; "No. 7" is not.
-    if word.eq_ignore_ascii_case(b"no") {
-        return text[end..].trim_start().starts_with(|c: char| c.is_ascii_digit());
-    }
-    is(ABBREVIATIONS)
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
     use serde_json::Value;
 
     use super::*;
@@ -475,21 +325,6 @@ mod tests {
             ("According to passage 3, it is tall.", ClaimType::Citation),
         ] {
             assert_eq!(claim_type(text), expected, "{text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn sentences_cover_all_but_white_space(text in "[ a-zA-Z0-9.!?\"'\\n\u{3002}\u{e9}]{0,80}") {
-            let mut last = 0;
-            let mut kept = String::new();
-            split(&text, &[], |span| {
-                assert!(span.start >= last && span.start < span.end);
-                last = span.end;
-                kept.push_str(&text[span]);
-            });
-            let solid = |text: &str| text.split_whitespace().collect::<String>();
-            prop_assert_eq!(solid(&kept), solid(&text));
         }
     }
 }

@@ -9,13 +9,13 @@
 use std::{ops::Range, sync::LazyLock};
 
 use super::{
-    claims,
     fields::{self, Facts},
     idf::idf,
     numbers::{self, NumberIndex},
     table::Table,
     tokens::{DIGIT, PAIR, STOP, Token, stem_of, tokens},
 };
+use crate::text::sentence::split;
 
 /// Sentences that a stem leads to; it is a common word beyond that.
 pub const POSTINGS_PER_STEM_MAX: u32 = 64;
@@ -150,7 +150,7 @@ impl Index {
     fn sentences_of(&mut self, range: Range<usize>, passage: u32, is_json: bool) {
         let first = self.sentences.len();
         let (offset, sentences, brackets) = (range.start, &mut self.sentences, &self.facts.brackets);
-        claims::split(&self.flat[range], &[], |span| {
+        split(&self.flat[range], &[], |span| {
             let (start, end) = ((offset + span.start) as u32, (offset + span.end) as u32);
             let group = if is_json {
                 OBJECTS_FROM + brackets.partition_point(|bracket| *bracket <= start) as u32

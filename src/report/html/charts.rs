@@ -13,12 +13,19 @@ use super::{
     },
     clipped, text,
 };
-use crate::stats::wilson;
+use crate::{stats::wilson, verdict::Decision};
 
 /// Bins that a distribution is drawn with.
 const BINS: usize = 48;
 /// Factor between the largest and the smallest value that a distribution is drawn with at least.
 const DECADES_MIN: f64 = 0.5;
+/// A control chart of fewer points shows nothing.
+const CONTROL_POINTS_MIN: u64 = 3;
+/// Ticks at equal distances.
+const TICKS_MAX: f64 = 5.0;
+
+/// Decisions in the order in which they are stacked.
+const WORST_FIRST: [Decision; 4] = [Decision::Block, Decision::Flag, Decision::Accept, Decision::NotAssessed];
 
 /// All verdicts as one bar.
 pub fn verdicts(report: &Report) -> String {
@@ -27,12 +34,11 @@ pub fn verdicts(report: &Report) -> String {
     if total == 0 {
         return "<p class=\"none\">No record was audited.</p>".to_owned();
     }
-    let parts = [
-        ("block", "blocked", decisions.block),
-        ("flag", "flagged", decisions.flag),
-        ("accept", "accepted", decisions.accept),
-        ("not_assessed", "not assessed", decisions.not_assessed),
-    ];
+    let names = ["blocked", "flagged", "accepted", "not assessed"];
+    let parts: [(&str, &str, u64); 4] = std::array::from_fn(|index| {
+        let decision = WORST_FIRST[index];
+        (decision.as_str(), names[index], decisions.of(decision))
+    });
     let mut out = String::from(
         "<svg class=\"share\" viewBox=\"0 0 1000 14\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"Verdicts\"><title>Verdicts</title>",
     );
@@ -74,15 +80,10 @@ pub fn timeline(report: &Report) -> String {
     let step = (WIDTH - LEFT) / timeline.buckets.len().max(8) as f64;
     let plot = HEIGHT - BOTTOM - 8.0;
     let mut out = svg("timeline", WIDTH, HEIGHT, "Verdicts over time");
-    for share in [0.5, 1.0] {
-        let y = 8.0 + plot * (1.0 - share);
-        let _ = write!(
-            out,
-            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{WIDTH}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/><text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            LEFT - 6.0,
-            y + 4.0,
-            grouped((most as f64 * share).round() as u64)
-        );
+    let lines = [most / 2, most];
+    for n in lines.into_iter().skip(usize::from(most < 2)) {
+        let y = 8.0 + plot * (1.0 - n as f64 / most as f64);
+        level(&mut out, LEFT, WIDTH, y, &grouped(n));
     }
     // A label needs the room of about a tenth of the chart.
     let every = timeline.buckets.len().max(8).div_ceil(8);
@@ -99,12 +100,7 @@ pub fn timeline(report: &Report) -> String {
             grouped(decisions.block)
         );
         let mut y = 8.0 + plot;
-        for (class, n) in [
-            ("block", decisions.block),
-            ("flag", decisions.flag),
-            ("accept", decisions.accept),
-            ("not_assessed", decisions.not_assessed),
-        ] {
+        for (class, n) in WORST_FIRST.map(|decision| (decision.as_str(), decisions.of(decision))) {
             if n == 0 {
                 continue;
             }
@@ -280,12 +276,36 @@ fn distribution(title: &str, unit: &str, bins: &[(f64, u64)]) -> String {
     out
 }
 
-/// 1, 2 and 5 times the powers of ten between two logarithms, or the powers alone when these are many.
+/// A line across a chart at the height `y`, and what it stands for to its left.
+fn level(out: &mut String, left: f64, width: f64, y: f64, label: &str) {
+    let _ = write!(
+        out,
+        "<line class=\"grid\" x1=\"{left}\" x2=\"{width}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/><text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+        left - 6.0,
+        y + 4.0,
+        text(label)
+    );
+}
+
+/// 1, 2 and 5 times the powers of ten between two logarithms: the powers alone when these are many, and round numbers at
+/// equal distances when there are fewer than two.
 fn ticks(low: f64, high: f64) -> Vec<f64> {
     let factors: &[f64] = if high - low > 3.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
     let powers = (low.floor() as i32)..=(high.ceil() as i32);
     let all = powers.flat_map(|power| factors.iter().map(move |factor| factor * 10f64.powi(power)));
-    all.filter(|tick| (low..=high).contains(&tick.log10())).collect()
+    let found: Vec<f64> = all.filter(|tick| (low..=high).contains(&tick.log10())).collect();
+    if found.len() > 1 {
+        return found;
+    }
+    let (from, to) = (10f64.powf(low), 10f64.powf(high));
+    // Two to five of them: the factors lie at most 2.5 apart.
+    let power = 10f64.powf(((to - from) / TICKS_MAX).log10().floor());
+    let factors = [1.0, 2.0, 5.0, 10.0].into_iter();
+    let Some(step) = factors.map(|factor| factor * power).find(|step| (to - from) / step <= TICKS_MAX) else {
+        return found;
+    };
+    let first = (from / step).ceil();
+    (0..6).map(|n| (first + f64::from(n)) * step).filter(|tick| (from..=to).contains(tick)).collect()
 }
 
 /// A round number in few characters: 0.5, 200, 5k, 2M.
@@ -305,11 +325,18 @@ fn trimmed(number: f64) -> String {
 
 /// The control charts of the busiest streams.
 pub fn control(report: &Report) -> String {
-    if report.details.charts.is_empty() {
-        return "<p class=\"none\">No stream has a chart.</p>".to_owned();
+    let is_long =
+        |chart: &&StreamChart| chart.buckets.iter().map(|(_, bucket)| bucket.points).sum::<u64>() >= CONTROL_POINTS_MIN;
+    let charts: Vec<&StreamChart> = report.details.charts.iter().filter(is_long).collect();
+    if charts.is_empty() {
+        return format!("<p class=\"none\">No stream has {CONTROL_POINTS_MIN} calls that were measured.</p>");
     }
-    let mut out = String::from("<div class=\"grid-charts\">");
-    for chart in &report.details.charts {
+    let mut out = String::from(
+        "<p class=\"note\">The busiest streams, in the order of their calls; each point is the geometric mean of its calls, \
+         the line through it their range. The bands reach 1 and 3 sigma from the centre, both as they were learnt before the \
+         call. Circles mark calls that break a Western Electric rule; filled ones are beyond 3 sigma.</p><div class=\"grid-charts\">",
+    );
+    for chart in charts {
         out.push_str(&control_chart(chart));
     }
     out.push_str("</div>");
@@ -335,7 +362,7 @@ fn control_chart(chart: &StreamChart) -> String {
     let room = ((high - low) * 0.05).max(0.05);
     (low, high) = (low - room, high + room);
     let y = |value: f64| 4.0 + (plot - 4.0) * (1.0 - (value - low) / (high - low));
-    let last = chart.buckets.last().map_or(1, |(first, bucket)| first + bucket.points).max(2);
+    let last = chart.buckets.last().map_or(1, |(first, bucket)| first + bucket.points);
     let x = |number: f64| LEFT + (WIDTH - LEFT - 6.0) * number / last as f64;
     let middle = |(first, bucket): &(u64, ControlBucket)| x(*first as f64 + bucket.points as f64 / 2.0);
     let broken: [u64; 4] =
@@ -354,13 +381,7 @@ fn control_chart(chart: &StreamChart) -> String {
     ));
     for tick in ticks(low / std::f64::consts::LN_10, high / std::f64::consts::LN_10) {
         let y = y(tick.ln());
-        let _ = write!(
-            out,
-            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{WIDTH}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/><text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            LEFT - 6.0,
-            y + 4.0,
-            text(&short(tick))
-        );
+        level(&mut out, LEFT, WIDTH, y, &short(tick));
     }
     let limited: Vec<(f64, f64, f64)> = chart
         .buckets
@@ -420,7 +441,11 @@ fn control_chart(chart: &StreamChart) -> String {
     );
     let found = RULES.iter().zip(broken).filter(|(_, n)| *n > 0).map(|(rule, n)| format!("{rule}: {}", grouped(n)));
     let found: Vec<String> = found.collect();
-    let note = if found.is_empty() { "in control".to_owned() } else { found.join(" · ") };
+    let note = match found.is_empty() {
+        false => found.join(" · "),
+        true if limited.is_empty() => "too few calls for limits".to_owned(),
+        true => "in control".to_owned(),
+    };
     let _ = write!(out, "<p class=\"note\">{}</p>", text(&note));
     let rows = chart.buckets.iter().map(|(first, bucket)| {
         let (least, most) = bucket.extremes();
@@ -555,6 +580,8 @@ mod tests {
     fn ticks_are_round_and_inside() {
         assert_eq!(ticks(2.0, 3.0), [100.0, 200.0, 500.0, 1000.0]);
         assert_eq!(ticks(-1.0, 4.0).len(), 6);
+        assert_eq!(ticks(1.98, 2.02), [96.0, 98.0, 100.0, 102.0, 104.0]);
+        assert_eq!(ticks(2.4, 2.6), [300.0, 350.0]);
         assert_eq!([0.5, 200.0, 5000.0, 2e6].map(short), ["0.5", "200", "5k", "2M"]);
     }
 

@@ -20,12 +20,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     catalogue,
-    format::{Format, Records},
+    format::Format,
     prices::Cost,
     summary::{Report, StreamSummary},
-    table::{counted, dash, decimal, grouped, percent, size, width_name},
+    table::{self, counted, dash, decimal, grouped, percent, size, width_name},
     terminal::safe,
-    verdict_record::{RejectedUnit, VerdictRecord, place},
+    verdict_record::place,
 };
 use crate::engines::Question;
 
@@ -43,14 +43,6 @@ const SCRIPT: &str = include_str!("page.js");
 pub struct Html;
 
 impl Format for Html {
-    fn default_records(&self) -> Records {
-        Records::None
-    }
-
-    fn record(&self, _record: &VerdictRecord, _out: &mut Vec<u8>) {}
-
-    fn rejected(&self, _unit: &RejectedUnit, _out: &mut Vec<u8>) {}
-
     fn summary(&self, report: &Report, out: &mut Vec<u8>) {
         let worst = records::Worst::new(&report.details.worst);
         let parts = [
@@ -75,6 +67,7 @@ impl Format for Html {
             ("findings", findings(report)),
             ("records", worst.rows()),
             ("records_note", worst.note(report)),
+            ("records_hidden", if report.details.worst.is_empty() { " hidden" } else { "" }.to_owned()),
             ("data", worst.json()),
             ("rest", rest(report)),
         ];
@@ -151,26 +144,17 @@ fn reasons(report: &Report) -> String {
 }
 
 fn ledger(report: &Report) -> String {
-    let input = &report.input;
-    let parts = [
-        ("audited", input.audited),
-        ("feedback", input.feedback),
-        ("merged", input.merged),
-        ("parent", input.parent),
-        ("rejected", input.rejected),
-        ("skipped", input.skipped),
-    ];
-    let parts: Vec<String> =
-        parts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{} {name}", grouped(*n))).collect();
-    let sum = format!("{}: {}", counted(input.units, "unit", "units"), parts.join(", "));
-    let suppressed = report.suppressions.hits;
-    let suppressed = if suppressed > 0 {
-        format!("; {} suppressed", counted(suppressed, "finding", "findings"))
-    } else {
-        String::new()
-    };
-    let fault = if input.ledger_adds_up { "" } else { "; <strong>this does not add up</strong>" };
-    format!("{}{}{fault}", text(&sum), text(&suppressed))
+    let mut parts = vec![text(&table::ledger(&report.input))];
+    if report.suppressions.hits > 0 {
+        parts.push(format!("{} suppressed", counted(report.suppressions.hits, "finding", "findings")));
+    }
+    if let Some(unpriced) = table::unpriced(report) {
+        parts.push(text(&unpriced));
+    }
+    if !report.input.ledger_adds_up {
+        parts.push("<strong>this does not add up</strong>".to_owned());
+    }
+    parts.join("; ")
 }
 
 fn comparison(report: &Report) -> String {
@@ -445,6 +429,29 @@ mod tests {
         assert!(!page.contains("{{") && !page.contains("}}"), "{page}");
         for part in ["app.jsonl:22", "get_weather", "schema_mismatch", "Is the content made up?", "<title>"] {
             assert!(page.contains(part), "{part}");
+        }
+    }
+
+    /// The page on so many records of one stream that nothing is wrong with, each a point of a chart.
+    fn page_of(records: u64) -> String {
+        let mut partial = Partial::default();
+        for number in 0..records {
+            let point = ControlPoint { number, x: 4.0 + number as f64 / 100.0, ..ControlPoint::default() };
+            let measures = Measures { stream: Some("gpt"), points: [Some(point), None], ..Measures::default() };
+            samples::accepted(number).count(&mut partial, &measures);
+        }
+        write(&Report::new(partial, &samples::totals(), &gate::Policy::default(), &health::Settings::default()))
+    }
+
+    #[test]
+    fn nothing_is_drawn_where_there_is_nothing_to_see() {
+        for (records, has_chart) in [(0, false), (1, false), (2, false), (3, true), (20, true)] {
+            let page = page_of(records);
+            assert_eq!(page.contains("Control chart of latency of gpt"), has_chart, "{records}");
+            assert_eq!(page.contains("too few calls for limits"), has_chart, "{records}");
+            assert!(
+                page.contains("No record is flagged or blocked.") && page.contains("<div class=\"scroll\" hidden>")
+            );
         }
     }
 

@@ -65,7 +65,7 @@
     sum = start;
     for (const signal of answer.signals) {
       const to = sum + signal.log_odds;
-      const ratio = signal.fitted ? "fitted" : "LR " + signal.ratio + " · " + signal.score.toFixed(2);
+      const ratio = signal.fitted ? "fitted" : "LR " + (signal.ratio >= 100 ? Math.round(signal.ratio) : Number(signal.ratio.toPrecision(3))) + " · " + signal.score.toFixed(2);
       const name = shown(signal.id);
       row(name, ratio, signed(signal.log_odds), bars(sum, to, low, high, signal.log_odds >= 0 ? "up" : "down", name + " " + signed(signal.log_odds)), "");
       if (signal.detail) {

@@ -8,7 +8,7 @@ use super::{
     super::{
         safe_json,
         summary::Report,
-        table::{counted, grouped},
+        table::grouped,
         terminal::clip,
         verdict_record::{FindingEntry, GroundingEntry, QuestionAnswer, State, VerdictRecord},
     },
@@ -96,17 +96,19 @@ impl<'r> Worst<'r> {
         let shown = self.records.len() as u64;
         let decisions = &report.verdicts.decisions;
         let all = decisions.flag + decisions.block;
-        if shown < all {
-            return text(&format!(
-                "The worst {} of {}.",
-                grouped(shown),
-                counted(all, "record", "records that are flagged or blocked")
-            ));
-        }
-        text(&format!(
-            "All {}.",
-            counted(all, "record that is flagged or blocked", "records that are flagged or blocked")
-        ))
+        let which = match (shown, all) {
+            (_, 0) => return "<p class=\"none\">No record is flagged or blocked.</p>".to_owned(),
+            (1, 1) => "The one record that is flagged or blocked.".to_owned(),
+            _ if shown < all => {
+                format!("The worst {} of {} records that are flagged or blocked.", grouped(shown), grouped(all))
+            }
+            _ => format!("All {} records that are flagged or blocked.", grouped(all)),
+        };
+        format!(
+            "<p class=\"note\">{} Open a row for the evidence: what each signal added to the log odds, and the redacted \
+             places in the text.</p>",
+            text(&which)
+        )
     }
 }
 
@@ -300,6 +302,6 @@ mod tests {
         let records: Vec<_> = (0..400).map(|_| Box::new(big.clone())).collect();
         let worst = Worst::new(&records);
         assert!(worst.json().len() <= BYTES_MAX && worst.records.len() < ROWS_MAX);
-        assert!(worst.note(&samples::report()).starts_with("All 2"));
+        assert!(worst.note(&samples::report()).contains("All 2 records that are flagged"));
     }
 }

@@ -294,6 +294,8 @@ fn word_at(text: &str, from: usize) -> Option<(String, usize)> {
     (!word.is_empty()).then(|| (word.to_ascii_lowercase(), start + word.len()))
 }
 
+/// The numbers of a text with what they count. Those of [`grounding`](crate::engines::grounding) are of tokens, in a few units
+/// that are converted; here any word behind a number is its unit, and its last digit is its error.
 fn numbers(text: &str) -> Vec<Number> {
     let Some(pattern) = NUMBER.as_ref() else { return Vec::new() };
     let read = |captures: regex::Captures<'_>| {

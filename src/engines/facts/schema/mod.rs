@@ -43,7 +43,7 @@ use crate::{
     },
     record::{Kind, Record, json::Json},
     stats::hash,
-    text::excerpt::shown,
+    text::excerpt::name,
 };
 
 /// The engine.
@@ -60,8 +60,6 @@ pub const FINDINGS_MAX: usize = 20;
 pub const CACHE_MAX: usize = 256;
 /// The name in `[schemas]` that stands for every model.
 const ANY: &str = "*";
-/// Characters of a name in a detail.
-const NAME_CHARS_MAX: usize = 60;
 
 /// Settings of the engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -251,11 +249,6 @@ fn type_of(value: &Value) -> &'static str {
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
     }
-}
-
-/// A name out of the log, safe to show and cut.
-fn name(text: &str) -> String {
-    shown(&text.chars().take(NAME_CHARS_MAX).collect::<String>())
 }
 
 /// The schema in what a request says of the form of its response: `{"type": "json_schema", "json_schema": {"schema"}}`.
