@@ -68,7 +68,8 @@ pub(super) fn read<'a>(object: Json<'a>, mapping: &Mapping, source: &[u8]) -> Re
         draft.read_tool(&mut record);
     }
     draft.read_conversation(&mut record);
-    if record.latency_source.is_none()
+    // A number whose unit nobody tells counts only where there are no two moments.
+    if matches!(record.latency_source, None | Some(LatencySource::Assumed))
         && let Some(ms) = span_ms
     {
         *(if kind == Kind::Llm { &mut record.latency_ms } else { &mut record.execution_time_ms }) = Some(ms);
