@@ -439,7 +439,7 @@ mod tests {
         assert_eq!(places["response"], "/response →/choices/*/message/content");
         assert_eq!(places["prompt_tokens"], "/response →/usage/prompt_tokens");
         assert_eq!(places["response_tokens"], "/response →/usage/completion_tokens");
-        assert_eq!(places["latency_ms"], "/took/latency_s", "the first that sounds like it");
+        assert_eq!(places["latency_ms"], "/latency_ms", "of two that sound like it, the one less far down");
         assert!(seen.missing.iter().any(|missing| missing.field == "context" && missing.engines == ["grounding"]));
         assert!(seen.ledger_adds_up);
     }

@@ -417,7 +417,9 @@ mod tests {
     #[track_caller]
     fn check_stream(
         events: &[&str],
-        expected: (Option<&str>, Option<&str>, &[&str], [Option<u64>; 2]),
+        (text, finish_reason): (Option<&str>, Option<&str>),
+        expected_calls: &[&str],
+        expected_tokens: [Option<u64>; 2],
     ) -> Answer<'static> {
         let Ok(Json::Array(events)) = Json::parse(format!("[{}]", events.join(",")).as_bytes()).map(Json::into_owned)
         else {
@@ -427,11 +429,9 @@ mod tests {
         let call = |call: &ToolCall<'_>| format!("{}({})", call.name, call.args.to_compact_string());
         let calls: Vec<String> = answer.tool_calls.iter().map(call).collect();
         let tokens = [answer.usage.prompt, answer.usage.response];
-        assert_eq!(
-            (answer.text.as_deref(), answer.finish_reason.as_deref(), tokens),
-            (expected.0, expected.1, expected.3)
-        );
-        assert_eq!(calls, expected.2);
+        assert_eq!((answer.text.as_deref(), answer.finish_reason.as_deref()), (text, finish_reason));
+        assert_eq!(tokens, expected_tokens);
+        assert_eq!(calls, expected_calls);
         answer
     }
 
@@ -449,7 +449,9 @@ mod tests {
                 r#"{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}"#,
                 "\"[DONE]\"",
             ],
-            (Some("Hello"), Some("tool_calls"), &[r#"f({"x":1})"#, "g({})"], [Some(3), Some(4)]),
+            (Some("Hello"), Some("tool_calls")),
+            &[r#"f({"x":1})"#, "g({})"],
+            [Some(3), Some(4)],
         );
         assert_eq!((answer.id.as_deref(), answer.tool_calls[0].id.as_deref()), (Some("c"), Some("a")));
         let answer = check_stream(
@@ -462,7 +464,9 @@ mod tests {
                 r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}}"#,
                 r#"{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":7,"invocationLatency":900,"firstByteLatency":300}}"#,
             ],
-            (None, Some("tool_use"), &[r#"f({"a":2})"#], [Some(25), Some(9)]),
+            (None, Some("tool_use")),
+            &[r#"f({"a":2})"#],
+            [Some(25), Some(9)],
         );
         assert_eq!((answer.latency_ms, answer.ttft_ms, answer.usage.cached), (Some(900.0), Some(300.0), Some(20)));
         let answer = check_stream(
@@ -470,7 +474,9 @@ mod tests {
                 r#"{"candidates":[{"content":{"parts":[{"text":"Part 1, "}]}},{"content":{"parts":[{"text":"or"}]}}],"createTime":"2026-01-01T00:00:00Z"}"#,
                 r#"{"candidates":[{"content":{"parts":[{"text":"part 2."}]},"finishReason":"STOP","groundingMetadata":{"groundingChunks":[{"retrievedContext":{"title":"t","text":"found"}}]}}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":2}}"#,
             ],
-            (Some("Part 1, part 2."), Some("STOP"), &[], [Some(3), Some(2)]),
+            (Some("Part 1, part 2."), Some("STOP")),
+            &[],
+            [Some(3), Some(2)],
         );
         assert_eq!((answer.context.len(), answer.created.is_some()), (1, true));
         assert!(answer.notes.has(Note::FurtherAnswers));
@@ -479,7 +485,9 @@ mod tests {
                 r#"{"type":"response.created","response":{"id":"r","object":"response","model":"m","output":[]}}"#,
                 r#"{"type":"response.output_text.delta","item_id":"i","output_index":0,"delta":"Hi"}"#,
             ],
-            (Some("Hi"), None, &[], [None, None]),
+            (Some("Hi"), None),
+            &[],
+            [None, None],
         );
     }
 
