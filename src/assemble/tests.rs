@@ -285,7 +285,7 @@ fn a_claude_code_session_becomes_calls_of_the_model_and_of_tools() {
             3,
             concat!(
                 r#"{"id":"m1","session_id":"s","timestamp":1772404730000,"request":{"messages":[{"role":"user","content":"run the tests"}],"#,
-                r#""max_tokens":null},"response":{"type":"message","role":"assistant","content":[{"type":"text","text":"Running."},"#,
+                r#""anthropic_version":null},"response":{"type":"message","role":"assistant","content":[{"type":"text","text":"Running."},"#,
                 r#"{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"bun test"}}],"id":"m1","model":"claude","#,
                 r#""stop_reason":"tool_use","usage":{"input_tokens":5,"output_tokens":200}}}"#
             ),
@@ -294,7 +294,7 @@ fn a_claude_code_session_becomes_calls_of_the_model_and_of_tools() {
             6,
             concat!(
                 r#"{"id":"m2","session_id":"s","timestamp":1772404735000,"request":{"messages":[{"role":"user","content":"#,
-                r#"[{"type":"tool_result","tool_use_id":"toolu_1","content":"2 pass"}]}],"max_tokens":null},"#,
+                r#"[{"type":"tool_result","tool_use_id":"toolu_1","content":"2 pass"}]}],"anthropic_version":null},"#,
                 r#""response":{"type":"message","role":"assistant","content":[{"type":"text","text":"All pass."}],"#,
                 r#""id":"m2","model":"claude","stop_reason":"end_turn","usage":{"input_tokens":9,"output_tokens":4}}}"#
             ),
