@@ -4,6 +4,8 @@
 //! - OpenAI and Gemini count what came from the cache among the prompt's tokens; Anthropic and Bedrock count it beside
 //!   them (`cache_read_input_tokens`, `cache_creation_input_tokens`), so that it is added here. A total that is already
 //!   reached without it says that it was counted in.
+//! - Langfuse keeps kinds of tokens apart (`input`, `input_cached_tokens`, `output`, `output_reasoning_tokens`), so that
+//!   they are added as well, unless the total says that they were counted in.
 //! - Gemini counts thoughts beside the candidates (`thoughtsTokenCount`), the others among the response's tokens.
 //!
 //! **Source**: the usage objects of the API references of OpenAI, Anthropic, Google and AWS.
@@ -37,12 +39,15 @@ impl Usage {
                 "cache_creation_input_tokens" | "cacheWriteInputTokens" | "cacheWriteInputTokenCount" => {
                     beside += values::count(value).unwrap_or(0);
                 }
-                "cache_read_input_tokens" | "cacheReadInputTokens" | "cacheReadInputTokenCount" => {
+                "cache_read_input_tokens"
+                | "cacheReadInputTokens"
+                | "cacheReadInputTokenCount"
+                | "input_cached_tokens" => {
                     let count = values::count(value).unwrap_or(0);
                     beside += count;
                     read.cached = Some(count);
                 }
-                "thoughtsTokenCount" | "thoughts_token_count" => {
+                "thoughtsTokenCount" | "thoughts_token_count" | "output_reasoning_tokens" => {
                     thoughts = values::count(value).unwrap_or(0);
                     read.reasoning = Some(thoughts);
                 }
@@ -52,7 +57,7 @@ impl Usage {
                 "reasoning_tokens" | "reasoningTokens" | "reasoning_output_tokens" => {
                     read.reasoning = read.reasoning.or(values::count(value).ok());
                 }
-                "total_tokens" | "totalTokens" | "totalTokenCount" | "total_token_count" => {
+                "total_tokens" | "totalTokens" | "totalTokenCount" | "total_token_count" | "total" => {
                     total = values::count(value).ok()
                 }
                 "prompt_tokens_details" | "input_tokens_details" | "input_token_details" => {
@@ -80,7 +85,10 @@ impl Usage {
                 }
             }
         }
-        read.response = read.response.map(|count| count + thoughts).or((thoughts > 0).then_some(thoughts));
+        let apart = read.prompt.unwrap_or(0) + beside + read.response.unwrap_or(0) + thoughts;
+        if read.response.is_none() || total.is_none_or(|total| apart <= total) {
+            read.response = read.response.map(|count| count + thoughts).or((thoughts > 0).then_some(thoughts));
+        }
         if let Some(prompt) = read.prompt.filter(|_| beside > 0) {
             let is_counted_in = total.is_some_and(|total| prompt + read.response.unwrap_or(0) >= total);
             read.prompt = Some(if is_counted_in { prompt } else { prompt + beside });
@@ -160,6 +168,10 @@ mod tests {
         let langsmith = r#"{"input_tokens":9,"output_tokens":9,"total_tokens":18,"input_token_details":{"cache_read":0},"output_token_details":{"reasoning":0}}"#;
         check(langsmith, [Some(9), Some(9), Some(0), Some(0)]);
         check(r#"{"input":28,"output":3,"total":31}"#, [Some(28), Some(3), None, None]);
+        let langfuse = r#"{"input":50,"input_cached_tokens":40,"output":5,"output_reasoning_tokens":10,"total":105}"#;
+        check(langfuse, [Some(90), Some(15), Some(40), Some(10)]);
+        let counted_in = r#"{"input":90,"output":15,"output_reasoning_tokens":10,"total":105}"#;
+        check(counted_in, [Some(90), Some(15), None, Some(10)]);
         check(r#"{"prompt":19,"completion":10,"cached":0}"#, [Some(19), Some(10), None, None]);
         check(r#"{"input_tokens":"39"}"#, [Some(39), None, None, None]);
         check("{}", [None; 4]);
