@@ -6,7 +6,7 @@
 //! - [`message`]: messages and their parts, in the spellings of all dialects
 //! - [`usage`]: token counts
 //!
-//! A list of events of a streamed answer is put together by [`stream`](super::stream), as events on lines of their own are.
+//! A list of events of a streamed answer, and a text of server-sent events, is put together by [`stream`](super::stream), as events on lines of their own are.
 //!
 //! A body is told from a text or a structured answer by what only a body has; when in doubt it is an answer, and is
 //! read as its JSON text.
@@ -306,6 +306,12 @@ impl Keys {
 }
 
 fn answer_in_text(text: Cow<'_, str>) -> Answer<'_> {
+    if text.starts_with("data:") || text.starts_with("event:") {
+        return match Stream::of_list(server_sent(&text)) {
+            Ok(stream) => read_stream(stream),
+            Err(_) => Answer::of_text(text),
+        };
+    }
     const MARKS: [&str; 5] = ["\"choices\"", "\"error\"", "\"candidates\"", "\"stop_reason\"", "\"output\""];
     let may_be_body = text.starts_with('{') && MARKS.iter().any(|mark| text.contains(mark));
     if !may_be_body {
@@ -315,6 +321,12 @@ fn answer_in_text(text: Cow<'_, str>) -> Answer<'_> {
         Ok(Ok(answer)) => answer,
         _ => Answer::of_text(text),
     }
+}
+
+/// The objects in a text of server-sent events.
+fn server_sent(text: &str) -> Vec<Json<'static>> {
+    let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    data.filter_map(|data| Json::parse(data.trim().as_bytes()).ok().map(Json::into_owned)).collect()
 }
 
 fn question_in_text(text: Cow<'_, str>) -> Conversation<'_> {
@@ -489,6 +501,22 @@ mod tests {
             &[],
             [None, None],
         );
+    }
+
+    #[test]
+    fn a_text_of_server_sent_events_is_the_answer_too() {
+        let of_text =
+            |text: &str| read_answer(Json::String(text.to_owned().into())).unwrap().text.unwrap().into_owned();
+        let delta = |text: &str| {
+            format!(
+                r#"{{"object":"chat.completion.chunk","id":"c","choices":[{{"index":0,"delta":{{"content":"{text}"}}}}]}}"#
+            )
+        };
+        let sent = format!("data: {}\n\nevent: chunk\ndata:{}\n\ndata: [DONE]\n\n", delta("Hel"), delta("lo"));
+        assert_eq!(of_text(&sent), "Hello");
+        for text in ["data: none", "data: {\"a\":1}", "event: dinner"] {
+            assert_eq!(of_text(text), text);
+        }
     }
 
     #[test]
