@@ -11,6 +11,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use crate::{
     assemble::{
         self, Assembler, Fate, Joined, Pushed,
+        duplicates::{Answers, Mark},
         tool_calls::{self, Pairer, Traffic},
     },
     config::Settings,
@@ -106,6 +107,7 @@ pub fn inspect(input: &mut Reader, settings: &Settings, scanner: &Scanner, show_
         pieces: BTreeMap::new(),
         assembler: Assembler::new(&settings.assemble),
         pairer: Pairer::new(&settings.assemble),
+        answers: Answers::new(&settings.assemble),
         latencies: BTreeMap::new(),
         rejections: BTreeMap::new(),
         problems: BTreeMap::new(),
@@ -135,6 +137,8 @@ pub fn inspect(input: &mut Reader, settings: &Settings, scanner: &Scanner, show_
         }
     }
     state.joined(None);
+    let held = state.pairer.finish();
+    state.joined(Some(held));
     state.finish(input)
 }
 
@@ -163,6 +167,7 @@ struct State<'s> {
     pieces: Counts,
     assembler: Assembler,
     pairer: Pairer,
+    answers: Answers,
     latencies: Counts,
     rejections: Counts,
     problems: Counts,
@@ -188,6 +193,7 @@ impl State<'_> {
                     self.pushed(pushed, at);
                 }
                 Ok(Entry::Aside(aside)) => self.aside(&aside, at),
+                Ok(Entry::Record(record)) if self.is_double(&record) => self.seen.pieces += 1,
                 Ok(Entry::Record(record)) => {
                     self.record(&record, tree, at);
                     self.paired(tool_calls::traffic_of(&record, place));
@@ -219,6 +225,10 @@ impl State<'_> {
             let (place, is_paired) = (joined.place.clone(), joined.is_paired);
             let at = At { source: &place.source, line: place.line };
             match record_of(joined, &self.reader) {
+                // A call that comes out of a conversation is one that the log has nowhere else.
+                Ok(record) if !(is_paired && record.kind == Kind::Tool) && self.is_double(&record) => {
+                    self.seen.pieces += 1;
+                }
                 Ok(record) => {
                     self.record(&record, None, at);
                     if !is_paired {
@@ -236,6 +246,11 @@ impl State<'_> {
             let records = self.pairer.push(traffic);
             self.joined(Some(records));
         }
+    }
+
+    /// Whether a record is one that the log has already.
+    fn is_double(&mut self, record: &Record<'_>) -> bool {
+        Mark::of(record).is_some_and(|mark| self.answers.is_known(mark)) || self.pairer.is_done(record)
     }
 
     fn rejected(&mut self, reason: String, at: At<'_>) {

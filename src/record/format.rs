@@ -270,11 +270,13 @@ pub enum Note {
     Wrapped,
     /// The record is a row of a table.
     TableRow,
+    /// What was said last in a session, without an answer in the log: a turn that was interrupted.
+    Unanswered,
 }
 
 impl Note {
     /// All notes.
-    pub const ALL: [Note; 9] = [
+    pub const ALL: [Note; 10] = [
         Note::DoubleEncoded,
         Note::Redacted,
         Note::ContentElsewhere,
@@ -284,6 +286,7 @@ impl Note {
         Note::FurtherAnswers,
         Note::Wrapped,
         Note::TableRow,
+        Note::Unanswered,
     ];
 
     /// The name in reports.
@@ -298,6 +301,7 @@ impl Note {
             Note::FurtherAnswers => "further_answers",
             Note::Wrapped => "wrapped",
             Note::TableRow => "table_row",
+            Note::Unanswered => "unanswered",
         }
     }
 }
