@@ -6,9 +6,10 @@ use llmverify::{
     config::Settings,
     engines::{About, Assessment, Engine, View},
     input::{Limits, Reader},
-    pipeline::{Auditor, Filter, Sink},
+    pipeline::{Auditor, Filter, Sink, inspect::inspect},
     record::{Prompt, Record, json::Json},
     report::{Records, Report, jsonl::Jsonl},
+    rules::{Library, Scanner},
 };
 use serde_json::{Map, Value, json};
 
@@ -99,6 +100,24 @@ fn cases() -> Map<String, Value> {
 fn every_fixture_is_put_together_as_expected() {
     let faults: Vec<String> = cases().iter().flat_map(|(name, case)| check(name, case)).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// What is merged in an audit is no record to `inspect`. Lines of batch files are, so that their places can be shown.
+#[test]
+fn inspect_finds_as_many_records_as_an_audit() {
+    let scanner = Scanner::new(Library::built_in());
+    let assembled: Vec<String> = cases().keys().filter(|name| !name.contains("batch")).cloned().collect();
+    let traced = ["inspect.json", "langfuse_observations.jsonl", "langfuse_trace.json", "phoenix_rest.jsonl"];
+    let traced = traced.into_iter().chain(["langsmith_runs.jsonl", "mlflow.json", "otlp_genai.jsonl"]);
+    for name in assembled.into_iter().chain(traced.map(|name| format!("../formats/{name}"))) {
+        let files: Vec<String> = name.split(" + ").map(str::to_owned).collect();
+        let (_, _, report) = audit(&files);
+        let paths: Vec<String> = files.iter().map(|file| format!("{FOLDER}/{file}")).collect();
+        let mut input = Reader::open(&paths, Limits::default()).unwrap();
+        let seen = inspect(&mut input, &Settings::default(), &scanner, false);
+        let audited = (report.input.audited, report.input.merged, report.input.parent, report.input.skipped);
+        assert_eq!((seen.records, seen.pieces, seen.parent, seen.skipped), audited, "{name}");
+    }
 }
 
 /// What is not as `case` has it.

@@ -3,36 +3,43 @@
 //! A call of the model is a message of the assistant: all lines with its id, one content block each, with the token counts
 //! of the line that counts most. Its prompt is what was said to the model since the message before it, not the whole
 //! session, so that a long session is read once and not once per call. It is whole when another message begins, or the
-//! user speaks; results of tools may come between its blocks.
+//! user speaks; results of tools may come between its blocks. What is said last and has no message is a call without an
+//! answer.
 //!
-//! A message that was seen already (a sidechain that replays the main conversation, a session that was continued in
-//! another file) is merged. Calls of tools are paired with their results by id; a duration is the time between the two
-//! lines, which includes the time that a person took to allow the call.
+//! A line whose id and content were seen already (a sidechain that replays the main conversation, a session that was
+//! continued in another file) is merged, and what was said before it was answered then. Calls of tools are paired with their
+//! results by id; a duration is the time between the two lines, which includes the time that a person took to allow the
+//! call.
 //!
-//! **Limits**: lines have no time at which a call of the model began, so that nothing is known of latency.
+//! **Limits**: lines have no time at which a call of the model began, so that nothing is known of latency. A block that
+//! comes after its message is whole is a record of its own.
+
+use std::sync::Arc;
 
 use crate::{
     input::Place,
     record::{
-        Aside, Format,
-        json::{Json, Number},
+        Aside, Dialect, Format,
+        json::Json,
         piece::claude_code::{Line, Said},
     },
     stats::hash,
 };
 
 use super::{
-    Assembler, Body, Fate, Joined, Key, Step, Whole, object, string,
+    Assembler, Body, Fate, Joined, Key, Step, Whole,
+    inputs::{Inputs, is_users, timestamp},
+    object, string,
     tool_calls::{Action, Traffic},
 };
 
 /// What was said since the last message of the assistant, and that message once it has begun.
 #[derive(Debug, Default)]
 pub struct Turn {
-    session: Option<String>,
-    inputs: Vec<Json<'static>>,
+    session: Option<Arc<str>>,
+    inputs: Inputs,
     /// What was said after the message began.
-    next_inputs: Vec<Json<'static>>,
+    next_inputs: Inputs,
     message: Option<Message>,
 }
 
@@ -48,19 +55,36 @@ struct Message {
 }
 
 impl Turn {
-    /// The call of the model; `None` when the turn has no message.
-    pub fn join(mut self, format: Format) -> Option<Joined> {
-        self.take_message(format)
+    /// The call of the model, and what has no answer.
+    pub fn join(mut self, format: Format) -> impl Iterator<Item = Joined> {
+        let answered = self.take_message(format);
+        let session = self.session;
+        let format = Format { dialect: Some(Dialect::Anthropic), ..format };
+        let unanswered = self.inputs.unanswered(format, |items, time| tree(session.as_deref(), time, items, []));
+        answered.into_iter().chain(unanswered)
     }
 
     fn take_message(&mut self, format: Format) -> Option<Joined> {
         let message = self.message.take()?;
         let inputs = std::mem::replace(&mut self.inputs, std::mem::take(&mut self.next_inputs));
         let place = message.place.clone();
-        let mut joined = Joined::new(place, format, Whole::Tree(message.into_pair(inputs, self.session.as_deref())));
+        let tree = message.into_pair(inputs.into_items(), self.session.as_deref());
+        let mut joined = Joined::new(place, format, Whole::Tree(tree));
         joined.is_paired = true;
         Some(joined)
     }
+}
+
+/// A call as a pair of bodies.
+fn tree(
+    session: Option<&str>,
+    time: Option<Json<'static>>,
+    inputs: Vec<Json<'static>>,
+    more: impl IntoIterator<Item = (&'static str, Json<'static>)>,
+) -> Json<'static> {
+    let request = object([("messages", Json::Array(inputs)), ("anthropic_version", Json::Null)]);
+    let head = session.map(|session| ("session_id", string(session))).into_iter();
+    object(head.chain(time.map(|time| ("timestamp", time))).chain([("request", request)]).chain(more))
 }
 
 impl Message {
@@ -88,7 +112,6 @@ impl Message {
 
     fn into_pair(self, inputs: Vec<Json<'static>>, session: Option<&str>) -> Json<'static> {
         let Message { id, time_ms, mut head, blocks, usage, error, .. } = self;
-        let has_error = error.is_some();
         let (model, stop) = (head.take("model"), head.take("stop_reason"));
         let response = object(
             [("type", string("message")), ("role", string("assistant")), ("content", Json::Array(blocks))]
@@ -98,84 +121,98 @@ impl Message {
                 .chain([("stop_reason", stop.unwrap_or_default())])
                 .chain(usage.map(|usage| ("usage", usage))),
         );
-        let request = object([("messages", Json::Array(inputs)), ("anthropic_version", Json::Null)]);
-        object(
-            id.map(|id| ("id", string(id)))
-                .into_iter()
-                .chain(session.map(|session| ("session_id", string(session))))
-                .chain(
-                    time_ms
-                        .and_then(|ms| u64::try_from(ms).ok())
-                        .map(|ms| ("timestamp", Json::Number(Number::Unsigned(ms)))),
-                )
-                .chain([("request", request)])
-                .chain((!has_error).then_some(("response", response)))
-                .chain(error.map(|error| ("error", string(error)))),
-        )
+        let outcome = error.map_or(("response", response), |error| ("error", string(error)));
+        let id = id.map(|id| ("id", string(id)));
+        tree(session, timestamp(time_ms), inputs, [outcome].into_iter().chain(id))
     }
 }
 
 impl Assembler {
     pub(super) fn push_claude_code(&mut self, step: &mut Step, line: Line) -> Fate {
         let Line { session, chain, time_ms, said } = line;
+        let session: Option<Arc<str>> = session.map(Arc::from);
         let name = session.as_ref().map_or_else(|| hash::name(&step.place.source), |session| hash::name(session));
         let key = Key::ClaudeCode(hash::combine(name, hash::name(&chain)));
         match said {
-            Said::User { content, structured } => {
-                let has_text = has_text(&content);
-                step.note_results(name, session.as_deref(), &content, structured, time_ms);
+            Said::User { content, structured, is_meta } => {
+                let (is_text, wants_answer) = (has_text(&content), !is_meta && wants_answer(&content));
+                step.note_results(name, session.as_ref(), &content, structured, time_ms);
                 let number = self.turn(step, key, session);
+                let input = object([("role", string("user")), ("content", content)]);
                 let format = step.format;
-                if let Some(Body::ClaudeCode(turn)) = self.body(number) {
-                    let input = object([("role", string("user")), ("content", content)]);
-                    if has_text {
-                        step.records.extend(turn.take_message(format));
-                    }
-                    let inputs = if turn.message.is_some() { &mut turn.next_inputs } else { &mut turn.inputs };
-                    inputs.push(input);
+                let Some(Body::ClaudeCode(turn)) = self.body(number) else { return Fate::Merged };
+                let before = if is_text { turn.take_message(format) } else { None };
+                let inputs = if turn.message.is_some() { &mut turn.next_inputs } else { &mut turn.inputs };
+                inputs.push(step, input, time_ms, wants_answer);
+                let kept = turn.inputs.bytes();
+                if before.is_some() {
+                    self.settle(number, kept);
+                    step.records.extend(before);
                 }
                 Fate::Merged
             }
-            Said::Assistant { id, message } => {
-                step.note_calls(name, session.as_deref(), &message, time_ms);
-                self.push_message(step, key, session, Message::new(step, id, time_ms, message))
-            }
+            Said::Assistant { id, message } => self.push_message(step, (name, key), session, id, time_ms, message),
             Said::Failed(error) => {
                 let mut message = Message::new(step, None, time_ms, Json::Null);
                 message.error = Some(error);
-                self.push_message(step, key, session, message)
+                let number = self.turn(step, key, session);
+                self.begin_message(step, number, message)
             }
         }
     }
 
-    fn push_message(&mut self, step: &mut Step, key: Key, session: Option<String>, message: Message) -> Fate {
-        let format = step.format;
-        let number = self.turn(step, key, session);
-        let is_same =
-            |turn: &Turn| message.id.is_some() && turn.message.as_ref().is_some_and(|known| known.id == message.id);
-        if let Some(Body::ClaudeCode(turn)) = self.body(number) {
-            if is_same(turn) {
-                if let Some(known) = &mut turn.message {
-                    known.add(message);
-                }
-                return Fate::Merged;
-            }
-            step.records.extend(turn.take_message(format));
+    fn push_message(
+        &mut self,
+        step: &mut Step,
+        (name, key): (u64, Key),
+        session: Option<Arc<str>>,
+        id: Option<String>,
+        time_ms: Option<i64>,
+        message: Json<'static>,
+    ) -> Fate {
+        let content = message.get("content").unwrap_or(&Json::Null).canonical_hash();
+        let line = id.as_deref().map(|id| hash::combine(hash::name(id), content));
+        let is_known = line.is_some_and(|line| self.claude_lines.put(line, ()).is_some());
+        if !is_known {
+            step.note_calls(name, session.as_ref(), &message, time_ms);
         }
-        // Whoever continues a session repeats its messages.
-        let is_known = message.id.as_ref().is_some_and(|id| self.claude_messages.put(hash::name(id), ()).is_some());
-        if is_known {
+        let message = Message::new(step, id, time_ms, message);
+        let number = self.turn(step, key, session);
+        if let Some(Body::ClaudeCode(Turn { message: Some(open), .. })) = self.body(number)
+            && open.id.is_some()
+            && open.id == message.id
+        {
+            open.add(message, is_known);
             return Fate::Merged;
         }
-        if let Some(Body::ClaudeCode(turn)) = self.body(number) {
-            turn.message = Some(message);
-            return Fate::Held;
+        if !is_known {
+            return self.begin_message(step, number, message);
         }
-        Fate::Aside(Aside { format, what: "a line of a session that is no message", is_parent: false })
+        // Whoever continues a session repeats its messages, and what they answer.
+        let format = step.format;
+        if let Some(Body::ClaudeCode(turn)) = self.body(number) {
+            step.records.extend(turn.take_message(format));
+            turn.inputs = Inputs::default();
+            self.settle(number, 0);
+        }
+        Fate::Merged
+    }
+
+    /// Begins another message; the one before it is whole.
+    fn begin_message(&mut self, step: &mut Step, number: u64, message: Message) -> Fate {
+        let format = step.format;
+        let Some(Body::ClaudeCode(turn)) = self.body(number) else {
+            return Fate::Aside(Aside { format, what: "a line of a session that is no message", is_parent: false });
+        };
+        step.records.extend(turn.take_message(format));
+        turn.message = Some(message);
+        let kept = turn.inputs.bytes() + step.bytes;
+        self.settle(number, kept);
+        Fate::Held
     }
 
     /// The open turn of a conversation, begun when there is none.
-    fn turn(&mut self, step: &Step, key: Key, session: Option<String>) -> u64 {
+    fn turn(&mut self, step: &Step, key: Key, session: Option<Arc<str>>) -> u64 {
         match self.waiting(key) {
             Some(number) => {
                 self.grow(number, step.bytes);
@@ -196,9 +233,10 @@ impl Message {
         this
     }
 
-    /// Adds another line of the same message.
-    fn add(&mut self, other: Message) {
+    /// Adds another line of the same message; of one that comes again only what it counts.
+    fn add(&mut self, other: Message, is_known: bool) {
         let Message { mut head, blocks, usage, .. } = other;
+        let blocks = if is_known { Vec::new() } else { blocks };
         let stop = head.take("stop_reason").map(|stop| ("stop_reason", stop));
         let usage = usage.map(|usage| ("usage", usage));
         self.absorb(object([("content", Json::Array(blocks))].into_iter().chain(usage).chain(stop)));
@@ -207,7 +245,7 @@ impl Message {
 
 impl Step {
     /// Notes the calls in a message of the assistant.
-    fn note_calls(&mut self, scope: u64, session: Option<&str>, message: &Json<'_>, time_ms: Option<i64>) {
+    fn note_calls(&mut self, scope: u64, session: Option<&Arc<str>>, message: &Json<'_>, time_ms: Option<i64>) {
         let blocks = message.get("content").and_then(Json::as_array).unwrap_or_default();
         let calls = blocks.iter().filter(|block| block.get("type").and_then(Json::as_str) == Some("tool_use"));
         let actions = calls.filter_map(|block| {
@@ -225,7 +263,7 @@ impl Step {
     fn note_results(
         &mut self,
         scope: u64,
-        session: Option<&str>,
+        session: Option<&Arc<str>>,
         content: &Json<'_>,
         mut structured: Option<Json<'static>>,
         time_ms: Option<i64>,
@@ -250,17 +288,10 @@ impl Step {
     }
 
     /// Notes what was seen of calls of tools.
-    pub(super) fn traffic(&mut self, scope: u64, session: Option<&str>, actions: Vec<Action>) {
+    pub(super) fn traffic(&mut self, scope: u64, session: Option<&Arc<str>>, actions: Vec<Action>) {
         if !actions.is_empty() {
             let (place, format) = (self.place.clone(), self.format);
-            self.traffic.push(Traffic {
-                scope,
-                session: session.map(str::to_owned),
-                trace: None,
-                place,
-                format,
-                actions,
-            });
+            self.traffic.push(Traffic { scope, session: session.cloned(), trace: None, place, format, actions });
         }
     }
 }
@@ -284,5 +315,17 @@ fn has_text(content: &Json<'_>) -> bool {
         }
         Json::Null => false,
         _ => true,
+    }
+}
+
+/// Whether something is said that a model is to answer: by the user, or by a tool.
+fn wants_answer(content: &Json<'_>) -> bool {
+    match content {
+        Json::String(text) => is_users(text),
+        Json::Array(blocks) => blocks.iter().any(|block| match block.get("text").and_then(Json::as_str) {
+            Some(text) => is_users(text),
+            None => true,
+        }),
+        _ => false,
     }
 }

@@ -3,7 +3,10 @@
 //! A call of the model is a run of items that it gives (reasoning, messages, calls of tools); its prompt is the run of
 //! items that it was given before, not the whole session. It is whole with the token count that follows, or when the model
 //! gives items again after it was given some. A count without items is a call of which only the tokens are known; the same
-//! cumulative total once more is no call.
+//! cumulative total once more is no call. What is said last and has no items is a call without an answer.
+//!
+//! The instructions of a session come along with each of its calls: whole with the first one, and cut with all that follow,
+//! since a record owns its texts and all of them are looked at.
 //!
 //! **Limits**: lines have no time at which a call of the model began, so that nothing is known of latency.
 //! `duration_ms` of `task_complete` is that of a whole task and of no call.
@@ -13,18 +16,25 @@ use std::sync::Arc;
 use crate::{
     input::Place,
     record::{
-        Aside, Format,
-        json::{Json, Number},
+        Aside, Dialect, Format,
+        json::Json,
         piece::codex::{Line, Said},
         piece::mcp::plain_result,
     },
     stats::hash,
 };
 
-use super::{Assembler, Body, Fate, Joined, Key, Step, Whole, object, string, tool_calls::Action};
+use super::{
+    Assembler, Body, Fate, Joined, Key, Step, Whole,
+    inputs::{Inputs, is_users, timestamp},
+    object, string,
+    tool_calls::Action,
+};
 
-/// Bytes of the instructions of a session that its calls bring along; further ones are cut.
+/// Bytes of the instructions of a session that its first call brings along; further ones are cut.
 const INSTRUCTIONS_BYTES_MAX: usize = 64 << 10;
+/// Bytes of the instructions that the calls after the first one bring along.
+const INSTRUCTIONS_AGAIN_BYTES_MAX: usize = 4 << 10;
 
 /// What is remembered of a session.
 #[derive(Debug, Default)]
@@ -37,21 +47,23 @@ pub struct Session {
 #[derive(Debug, Default)]
 pub struct Turn {
     session: Arc<Head>,
-    inputs: Vec<Json<'static>>,
+    inputs: Inputs,
     /// What was said after the model had begun.
-    next_inputs: Vec<Json<'static>>,
+    next_inputs: Inputs,
     outputs: Vec<Json<'static>>,
     /// Where and when the first output stands.
     begun: Option<(Place, Option<i64>)>,
     usage: Option<Json<'static>>,
+    /// Whether a call before this one has brought the instructions along.
+    is_instructed: bool,
 }
 
 /// What a call has of its session.
 #[derive(Clone, Debug, Default)]
 struct Head {
-    id: Option<String>,
+    id: Option<Arc<str>>,
     provider: Option<String>,
-    instructions: Option<String>,
+    instructions: Option<Arc<str>>,
     model: Option<String>,
 }
 
@@ -65,42 +77,73 @@ impl Session {
 }
 
 impl Turn {
-    pub fn join(mut self, format: Format) -> Option<Joined> {
-        self.take_call(format)
+    /// The call of the model, and what has no answer.
+    pub fn join(mut self, format: Format) -> impl Iterator<Item = Joined> {
+        let answered = self.take_call(format);
+        let inputs = std::mem::take(&mut self.inputs);
+        let format = Format { dialect: Some(Dialect::OpenAiResponses), ..format };
+        let unanswered =
+            inputs.unanswered(format, |items, time| self.tree(time, Some(self.request(items)), None, None));
+        answered.into_iter().chain(unanswered)
     }
 
     fn take_call(&mut self, format: Format) -> Option<Joined> {
         let (place, time_ms) = self.begun.take()?;
         let inputs = std::mem::replace(&mut self.inputs, std::mem::take(&mut self.next_inputs));
         let (outputs, usage) = (std::mem::take(&mut self.outputs), self.usage.take());
-        let has_items = !inputs.is_empty() || !outputs.is_empty();
-        let Head { id, provider, instructions, model } = Head::clone(&self.session);
-        let request = object(
-            model
-                .iter()
-                .map(|model| ("model", string(model.clone())))
-                .chain(instructions.map(|text| ("instructions", string(text))))
-                .chain([("input", Json::Array(inputs))]),
-        );
-        let response = object(
-            [("object", string("response")), ("status", string("completed")), ("output", Json::Array(outputs))]
-                .into_iter()
-                .chain(usage.clone().map(|usage| ("usage", usage))),
-        );
-        let time = time_ms.and_then(|ms| u64::try_from(ms).ok());
-        let tree = object(
-            id.map(|id| ("session_id", string(id)))
-                .into_iter()
-                .chain(time.map(|ms| ("timestamp", Json::Number(Number::Unsigned(ms)))))
-                .chain(model.map(|model| ("model", string(model))))
-                .chain(provider.map(|provider| ("provider", string(provider))))
-                .chain(has_items.then_some(("request", request)))
-                .chain(has_items.then_some(("response", response)))
-                .chain(usage.filter(|_| !has_items).map(|usage| ("usage", usage))),
-        );
+        let time = timestamp(time_ms);
+        let tree = if inputs.is_empty() && outputs.is_empty() {
+            self.tree(time, None, None, usage)
+        } else {
+            let response = object(
+                [("object", string("response")), ("status", string("completed")), ("output", Json::Array(outputs))]
+                    .into_iter()
+                    .chain(usage.map(|usage| ("usage", usage))),
+            );
+            let request = self.request(inputs.into_items());
+            self.is_instructed = true;
+            self.tree(time, Some(request), Some(response), None)
+        };
         let mut joined = Joined::new(place, format, Whole::Tree(tree));
         joined.is_paired = true;
         Some(joined)
+    }
+
+    fn request(&self, inputs: Vec<Json<'static>>) -> Json<'static> {
+        let Head { instructions, model, .. } = &*self.session;
+        let most = if self.is_instructed { INSTRUCTIONS_AGAIN_BYTES_MAX } else { INSTRUCTIONS_BYTES_MAX };
+        let instructions = instructions.as_deref().map(|text| string(&text[..text.floor_char_boundary(most)]));
+        let Some(model) = model else {
+            // A body is told by its model; without one it is a list.
+            let message = |text| object([("type", string("message")), ("role", string("system")), ("content", text)]);
+            return Json::Array(instructions.map(message).into_iter().chain(inputs).collect());
+        };
+        object(
+            [("model", string(model.clone()))]
+                .into_iter()
+                .chain(instructions.map(|text| ("instructions", text)))
+                .chain([("input", Json::Array(inputs))]),
+        )
+    }
+
+    fn tree(
+        &self,
+        time: Option<Json<'static>>,
+        request: Option<Json<'static>>,
+        response: Option<Json<'static>>,
+        usage: Option<Json<'static>>,
+    ) -> Json<'static> {
+        let Head { id, provider, model, .. } = &*self.session;
+        object(
+            id.iter()
+                .map(|id| ("session_id", string(&**id)))
+                .chain(time.map(|time| ("timestamp", time)))
+                .chain(model.iter().map(|model| ("model", string(model.clone()))))
+                .chain(provider.iter().map(|provider| ("provider", string(provider.clone()))))
+                .chain(request.map(|request| ("request", request)))
+                .chain(response.map(|response| ("response", response)))
+                .chain(usage.map(|usage| ("usage", usage))),
+        )
     }
 }
 
@@ -113,11 +156,9 @@ impl Assembler {
         let key = Key::Codex(source);
         match said {
             Said::Session { id, provider, instructions } => {
-                step.records.extend(self.take_waiting(key).and_then(super::Open::join));
-                let mut instructions = instructions;
-                if let Some(text) = &mut instructions {
-                    text.truncate(text.floor_char_boundary(INSTRUCTIONS_BYTES_MAX));
-                }
+                step.records.extend(self.take_waiting(key).into_iter().flat_map(super::Open::join));
+                let cut = |text: String| Arc::from(&text[..text.floor_char_boundary(INSTRUCTIONS_BYTES_MAX)]);
+                let (id, instructions) = (id.map(Arc::from), instructions.map(cut));
                 let head = Arc::new(Head { id, provider, instructions, model: None });
                 self.codex_sessions.put(source, Session { head, total: None });
                 aside("a heading of a session")
@@ -129,23 +170,27 @@ impl Assembler {
             }
             Said::Input(item) => {
                 let (scope, id) = self.codex_scope(source);
-                step.note_output(scope, id.as_deref(), &item, time_ms);
-                let Some(turn) = self.codex_turn(step, key, source) else { return Fate::Merged };
+                step.note_output(scope, id.as_ref(), &item, time_ms);
+                let Some((_, turn)) = self.codex_turn(step, key, source) else { return Fate::Merged };
                 let inputs = if turn.begun.is_some() { &mut turn.next_inputs } else { &mut turn.inputs };
-                inputs.push(item);
+                let wants_answer = wants_answer(&item);
+                inputs.push(step, item, time_ms, wants_answer);
                 Fate::Merged
             }
             Said::Output(item) => {
                 let (scope, id) = self.codex_scope(source);
-                step.note_call(scope, id.as_deref(), &item, time_ms);
+                step.note_call(scope, id.as_ref(), &item, time_ms);
                 let place = step.place.clone();
-                let Some(turn) = self.codex_turn(step, key, source) else { return Fate::Merged };
-                let is_next = !turn.next_inputs.is_empty();
-                let before = if is_next { turn.take_call(format) } else { None };
+                let Some((number, turn)) = self.codex_turn(step, key, source) else { return Fate::Merged };
+                let before = if turn.next_inputs.is_empty() { None } else { turn.take_call(format) };
                 let is_first = turn.begun.is_none();
                 turn.begun.get_or_insert((place, time_ms));
                 turn.outputs.push(item);
-                step.records.extend(before);
+                let kept = turn.inputs.bytes() + step.bytes;
+                if before.is_some() {
+                    self.settle(number, kept);
+                    step.records.extend(before);
+                }
                 if is_first { Fate::Held } else { Fate::Merged }
             }
             Said::Tokens { usage, total, model } => {
@@ -156,24 +201,25 @@ impl Assembler {
                 session.total = total;
                 session.answered_by(model);
                 let place = step.place.clone();
-                let Some(turn) = self.codex_turn(step, key, source) else { return Fate::Merged };
+                let Some((number, turn)) = self.codex_turn(step, key, source) else { return Fate::Merged };
                 let is_first = turn.begun.is_none();
                 turn.begun.get_or_insert((place, time_ms));
                 turn.usage = Some(usage);
-                let call = turn.take_call(format);
-                step.records.extend(call);
+                step.records.extend(turn.take_call(format));
+                let kept = turn.inputs.bytes();
+                self.settle(number, kept);
                 if is_first { Fate::Held } else { Fate::Merged }
             }
         }
     }
 
-    fn codex_scope(&mut self, source: u64) -> (u64, Option<String>) {
+    fn codex_scope(&mut self, source: u64) -> (u64, Option<Arc<str>>) {
         let id = self.codex_sessions.get(&source).and_then(|session| session.head.id.clone());
         (id.as_ref().map_or(source, |id| hash::name(id)), id)
     }
 
     /// The open turn of a source, begun when there is none, with what is known of the session now.
-    fn codex_turn(&mut self, step: &Step, key: Key, source: u64) -> Option<&mut Turn> {
+    fn codex_turn(&mut self, step: &Step, key: Key, source: u64) -> Option<(u64, &mut Turn)> {
         let number = match self.waiting(key) {
             Some(number) => {
                 self.grow(number, step.bytes);
@@ -185,13 +231,13 @@ impl Assembler {
         let head = session.head.clone();
         let Some(Body::Codex(turn)) = self.body(number) else { return None };
         turn.session = head;
-        Some(turn)
+        Some((number, turn))
     }
 }
 
 impl Step {
     /// Notes a call of a tool.
-    fn note_call(&mut self, scope: u64, session: Option<&str>, item: &Json<'_>, time_ms: Option<i64>) {
+    fn note_call(&mut self, scope: u64, session: Option<&Arc<str>>, item: &Json<'_>, time_ms: Option<i64>) {
         let text = |key| item.get(key).and_then(Json::as_str).map(str::to_owned);
         let Some(id) = text("call_id") else { return };
         let tool = text("name").or_else(|| text("type").map(|kind| kind.trim_end_matches("_call").to_owned()));
@@ -201,7 +247,7 @@ impl Step {
     }
 
     /// Notes what a tool gave.
-    fn note_output(&mut self, scope: u64, session: Option<&str>, item: &Json<'_>, time_ms: Option<i64>) {
+    fn note_output(&mut self, scope: u64, session: Option<&Arc<str>>, item: &Json<'_>, time_ms: Option<i64>) {
         let Some(id) = item.get("call_id").and_then(Json::as_str).map(str::to_owned) else { return };
         let result = plain_result(item.get("output").cloned().unwrap_or_default().into_owned());
         let failed = result.get("success").and_then(Json::as_bool) == Some(false);
@@ -215,5 +261,19 @@ impl Step {
             result,
         };
         self.traffic(scope, session, vec![action]);
+    }
+}
+
+/// Whether an item is something that a model is to answer: said by the user, or by a tool.
+fn wants_answer(item: &Json<'_>) -> bool {
+    let text = |key| item.get(key).and_then(Json::as_str);
+    match (text("type"), text("role")) {
+        (Some("message"), Some("user")) => {
+            let parts = item.get("content").and_then(Json::as_array).unwrap_or_default();
+            let texts = parts.iter().map(|part| part.get("text").and_then(Json::as_str));
+            texts.chain([text("content")]).flatten().any(is_users)
+        }
+        (Some("message"), _) => false,
+        _ => true,
     }
 }

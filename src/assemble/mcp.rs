@@ -5,12 +5,19 @@
 //! the method of a request tells it, and the oldest open request of the id is what a response answers. An `initialize`
 //! begins a session anew: what was open before stays unanswered.
 //!
-//! What `tools/list` declares is remembered per connection, and every call of a tool carries the tool's declaration.
+//! What `tools/list` declares is remembered per connection, and every call of a tool carries the tool's declaration: they
+//! share it, and it counts once, as long as the connection or a call that waits has it.
 //!
 //! **Limits**: [`TOOLS_MAX`] declared tools of a connection, of [`DECLARATION_BYTES_MAX`] each. The protocol has no times; where the log adds them, the
 //! duration is the time between the two messages.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::{
+    collections::{BTreeSet, HashMap, VecDeque},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use crate::{
     input::Place,
@@ -37,17 +44,47 @@ pub struct Request {
     tool: String,
     args: Json<'static>,
     time_ms: Option<i64>,
-    declaration: Option<Json<'static>>,
-    session: String,
+    declaration: Option<Arc<Declared>>,
+    session: Arc<str>,
 }
 
 /// What is remembered of a connection.
 #[derive(Debug, Default)]
 pub struct Connection {
-    tools: Vec<(String, Json<'static>)>,
+    tools: HashMap<String, Arc<Declared>>,
     /// Calls that wait for their responses, by the numbers of their pieces.
     open: BTreeSet<u64>,
     others: VecDeque<u64>,
+}
+
+/// A declared tool.
+#[derive(Debug)]
+pub struct Declared {
+    tool: Arc<Json<'static>>,
+    bytes: u64,
+    ledger: Ledger,
+}
+
+/// The bytes of all declared tools that something has.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger(Arc<AtomicU64>);
+
+impl Ledger {
+    /// About how many they are.
+    pub fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn declared(&self, tool: Json<'static>, bytes: u64) -> Arc<Declared> {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+        Arc::new(Declared { tool: Arc::new(tool), bytes, ledger: self.clone() })
+    }
+}
+
+impl Drop for Declared {
+    fn drop(&mut self) {
+        self.ledger.0.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 impl Request {
@@ -64,11 +101,12 @@ impl Request {
     ) -> Joined {
         let mut record = mcp::record_of(self.tool, self.args, outcome);
         record.timestamp_ms = self.time_ms;
-        record.session_id = Some(self.session.into());
-        record.tools = self.declaration.map(|tool| Json::Array(vec![tool]));
+        record.session_id = Some(self.session.to_string().into());
         record.execution_time_ms = super::duration_ms(self.time_ms, end_ms);
         record.latency_source = record.execution_time_ms.map(|_| LatencySource::StartAndEnd);
-        Joined::new(place, format, Whole::Record(Box::new(record)))
+        let mut joined = Joined::new(place, format, Whole::Record(Box::new(record)));
+        joined.declaration = self.declaration.map(|declared| declared.tool.clone());
+        joined
     }
 }
 
@@ -100,9 +138,8 @@ impl Assembler {
                 }
                 let known = self.connections.get_or_insert_mut(connection, Connection::default);
                 known.open.insert(self.pieces);
-                let declared = known.tools.iter().find(|(name, _)| *name == tool);
-                let declaration = declared.map(|(_, declaration)| declaration.clone());
-                let session = server.unwrap_or_else(|| step.place.source.to_string());
+                let declaration = known.tools.get(&tool).cloned();
+                let session = server.map_or_else(|| step.place.source.clone(), Arc::from);
                 let request = Request { tool, args, time_ms, declaration, session };
                 self.begin(step, Key::Mcp(name), Body::Mcp(request));
                 Fate::Held
@@ -127,7 +164,7 @@ impl Assembler {
                 }
                 let known = self.connections.get_or_insert_mut(connection, Connection::default);
                 if let Some(tools) = outcome.as_mut().ok().and_then(mcp::declared) {
-                    known.declare(tools);
+                    known.declare(tools, &self.declared);
                     return aside("a list of tools");
                 }
                 match known.others.iter().position(|other| names.contains(other)) {
@@ -145,22 +182,18 @@ impl Assembler {
     fn forget_session(&mut self, connection: u64, step: &mut Step) {
         let open = self.connections.pop(&connection).map(|known| known.open).unwrap_or_default();
         let open: Vec<_> = open.into_iter().filter_map(|number| self.take(number)).collect();
-        step.records.extend(open.into_iter().filter_map(super::Open::join));
+        step.records.extend(open.into_iter().flat_map(super::Open::join));
     }
 }
 
 impl Connection {
-    fn declare(&mut self, tools: Vec<Json<'static>>) {
-        let has_room = self.tools.len() + tools.len() <= TOOLS_MAX;
+    fn declare(&mut self, tools: Vec<Json<'static>>, ledger: &Ledger) {
         for tool in tools {
             let Some(name) = tool.get("name").and_then(Json::as_str).map(str::to_owned) else { continue };
-            if weight(&tool) > DECLARATION_BYTES_MAX {
-                continue;
-            }
-            match self.tools.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, known)) => *known = tool,
-                None if has_room => self.tools.push((name, tool)),
-                None => {}
+            let bytes = weight(&tool) + name.len() as u64;
+            let has_room = self.tools.len() < TOOLS_MAX || self.tools.contains_key(&name);
+            if has_room && bytes <= DECLARATION_BYTES_MAX {
+                self.tools.insert(name, ledger.declared(tool, bytes));
             }
         }
     }

@@ -6,6 +6,7 @@
 //! - `claude_code`, `codex`: sessions of coding agents
 //! - `otel_events`: events of GenAI conventions up to 1.36, joined with their spans
 //! - [`tool_calls`]: calls in conversations and their results, whatever the log was written by
+//! - `claims`: records of the log's own for calls that conversations tell too
 //! - [`duplicates`]: answers that the log holds twice
 //!
 //! The first five make records out of [`Piece`](crate::record::Piece)s: [`Assembler`]. The last two look at records that
@@ -22,9 +23,11 @@
 //! has come, and the report notes how often that was so.
 
 mod batches;
+mod claims;
 mod claude_code;
 mod codex;
 pub mod duplicates;
+mod inputs;
 mod mcp;
 mod otel_events;
 mod streams;
@@ -35,7 +38,8 @@ mod tests;
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
-    mem,
+    iter, mem,
+    sync::Arc,
 };
 
 use lru::LruCache;
@@ -59,7 +63,7 @@ use tool_calls::Traffic;
 pub struct Limits {
     /// Records that may wait for further pieces; a batch file of OpenAI holds at most 50,000 requests.
     pub records_max: usize,
-    /// Bytes of the pieces that they wait with.
+    /// Bytes of the pieces that they wait with, and of the tools that connections have declared.
     pub bytes_max: u64,
     /// Sessions and connections of which something is remembered (the model, declared tools); the longest unused go first.
     pub sessions_max: usize,
@@ -99,8 +103,10 @@ pub struct Joined {
     pub format: Format,
     /// What is to be said of how it was put together.
     pub problems: Vec<Problem>,
-    /// What its reader should know of how it was put together.
+    /// What its reader should know of that.
     pub notes: Notes,
+    /// The declaration of the tool that it calls, shared by all of its calls.
+    pub declaration: Option<Arc<Json<'static>>>,
     /// The conversation that it belongs to, where that is not told by its session id.
     pub scope: Option<u64>,
     /// Whether the calls in it came out already.
@@ -122,8 +128,17 @@ pub enum Whole {
 
 impl Joined {
     fn new(place: Place, format: Format, whole: Whole) -> Joined {
-        let (problems, notes) = (Vec::new(), Notes::default());
-        Joined { place, is_further: false, whole, format, problems, notes, scope: None, is_paired: false }
+        Joined {
+            place,
+            is_further: false,
+            whole,
+            format,
+            problems: Vec::new(),
+            notes: Notes::default(),
+            declaration: None,
+            scope: None,
+            is_paired: false,
+        }
     }
 
     /// The other half of the call is not in the log. All that the log has of it was read.
@@ -218,8 +233,12 @@ pub struct Assembler {
     ended: VecDeque<(u64, u64)>,
     stream_pieces: u64,
     late: LruCache<u64, ()>,
+    /// Where streams of a source stand with their `[DONE]`.
+    sources: LruCache<u64, streams::Source>,
     connections: LruCache<u64, mcp::Connection>,
-    claude_messages: LruCache<u64, ()>,
+    declared: mcp::Ledger,
+    /// Lines of messages that were seen: id and content.
+    claude_lines: LruCache<u64, ()>,
     codex_sessions: LruCache<u64, codex::Session>,
     evicted: u64,
     evicted_for_bytes: u64,
@@ -239,8 +258,10 @@ impl Assembler {
             ended: VecDeque::new(),
             stream_pieces: 0,
             late: LruCache::new(answers),
+            sources: LruCache::new(sessions),
             connections: LruCache::new(sessions),
-            claude_messages: LruCache::new(answers),
+            declared: mcp::Ledger::default(),
+            claude_lines: LruCache::new(answers),
             codex_sessions: LruCache::new(sessions),
             evicted: 0,
             evicted_for_bytes: 0,
@@ -283,10 +304,10 @@ impl Assembler {
 
     /// What has not been completed, in the order in which it began.
     pub fn finish(&mut self) -> Vec<Joined> {
-        self.index.clear();
         self.ended.clear();
-        self.bytes = 0;
-        mem::take(&mut self.open).into_values().filter_map(Open::join).collect()
+        self.connections.clear();
+        let numbers: Vec<u64> = self.open.keys().copied().collect();
+        numbers.into_iter().filter_map(|number| self.take(number)).flat_map(Open::join).collect()
     }
 
     /// The limits that were reached: name, value, how often.
@@ -300,13 +321,15 @@ impl Assembler {
 
     /// Lets the oldest go where there are too many.
     fn make_room(&mut self, step: &mut Step) {
-        while self.open.len() > self.limits.records_max || self.bytes > self.limits.bytes_max {
+        while self.open.len() > self.limits.records_max || self.bytes + self.declared.bytes() > self.limits.bytes_max {
+            if self.declared.bytes() > self.limits.bytes_max / 2 && self.connections.pop_lru().is_some() {
+                self.evicted_for_bytes += 1;
+                continue;
+            }
             let Some(number) = self.open.keys().next().copied() else { return };
             let is_for_bytes = self.open.len() <= self.limits.records_max;
             *(if is_for_bytes { &mut self.evicted_for_bytes } else { &mut self.evicted }) += 1;
-            if let Some(open) = self.take(number) {
-                step.records.extend(open.join());
-            }
+            step.records.extend(self.take(number).into_iter().flat_map(Open::join));
         }
     }
 
@@ -324,6 +347,13 @@ impl Assembler {
         if let Some(open) = self.open.get_mut(&number) {
             open.bytes += bytes;
             self.bytes += bytes;
+        }
+    }
+
+    /// Gives back the bytes of what has come out of a record that goes on: `kept` are left.
+    fn settle(&mut self, number: u64, kept: u64) {
+        if let Some(open) = self.open.get_mut(&number) {
+            self.bytes = self.bytes + kept - mem::replace(&mut open.bytes, kept);
         }
     }
 
@@ -360,15 +390,15 @@ impl Assembler {
 }
 
 impl Open {
-    fn join(self) -> Option<Joined> {
+    fn join(self) -> Box<dyn Iterator<Item = Joined>> {
         let Open { place, format, body, .. } = self;
         match body {
-            Body::Stream(answer) => Some(answer.join(place, format)),
-            Body::Batch(half) => Some(half.join_alone(place, format)),
-            Body::Mcp(request) => Some(request.join_alone(place, format)),
-            Body::ClaudeCode(turn) => turn.join(format),
-            Body::Codex(turn) => turn.join(format),
-            Body::Events(events) => Some(events.join_alone(place, format)),
+            Body::Stream(answer) => Box::new(iter::once(answer.join(place, format))),
+            Body::Batch(half) => Box::new(iter::once(half.join_alone(place, format))),
+            Body::Mcp(request) => Box::new(iter::once(request.join_alone(place, format))),
+            Body::ClaudeCode(turn) => Box::new(turn.join(format)),
+            Body::Codex(turn) => Box::new(turn.join(format)),
+            Body::Events(events) => Box::new(iter::once(events.join_alone(place, format))),
         }
     }
 }

@@ -4,6 +4,9 @@
 //! answer that was begun last in their file. An answer is whole when its end was seen together with its token counts; where
 //! it has none, when `[DONE]` follows, or [`TAIL_PIECES`](super::TAIL_PIECES) further pieces of streams have passed.
 //!
+//! A `[DONE]` ends one stream of its file: one that was whole before it, else the one that ended first, else the one that
+//! said something last, also where no event said why it ended.
+//!
 //! **Limits**: answers that are interleaved in one file without an id in every event cannot be told apart.
 
 use crate::{
@@ -27,11 +30,22 @@ pub struct Answer {
     stream: Stream,
     /// Hash of id and dialect.
     name: u64,
+    /// Whether `[DONE]` has ended it.
+    is_done: bool,
+}
+
+/// Where the streams of a source stand with their `[DONE]`.
+#[derive(Debug, Default)]
+pub struct Source {
+    /// Streams that were whole before it came.
+    whole: u64,
+    /// The stream that said something last.
+    last: u64,
 }
 
 impl Answer {
     pub fn join(self, place: Place, format: Format) -> Joined {
-        let lack = self.stream.lack();
+        let lack = self.stream.lack().filter(|_| !self.is_done);
         let joined = Joined::new(place, format, Whole::Tree(self.stream.into_body()));
         match lack {
             Some(lack) => joined.lacking("stream", lack),
@@ -76,26 +90,34 @@ impl Assembler {
         }
         let mut stream = Stream::new(dialect);
         let progress = stream.absorb(event);
-        let number = self.begin(step, key, Body::Stream(Answer { stream, name }));
+        let number = self.begin(step, key, Body::Stream(Answer { stream, name, is_done: false }));
         self.note_progress(number, progress, step);
         Fate::Held
     }
 
-    /// Takes a `[DONE]`: the stream of this source that ended first is whole.
+    /// Takes a `[DONE]`, which ends one stream of its source.
     pub(super) fn end_stream(&mut self, step: &mut Step) -> Fate {
-        let is_here = |number: &u64| self.open.get(number).is_some_and(|open| open.place.source == step.place.source);
-        if let Some(number) = self.ended.iter().map(|(_, number)| *number).find(is_here) {
-            self.let_go(number, step);
+        let source = self.sources.get_or_insert_mut(hash::name(&step.place.source), Source::default);
+        if source.whole > 0 {
+            source.whole -= 1;
+        } else {
+            let last = source.last;
+            let is_here =
+                |number: &u64| self.open.get(number).is_some_and(|open| open.place.source == step.place.source);
+            let number = self.ended.iter().map(|(_, number)| *number).find(is_here).unwrap_or(last);
+            if let Some(Body::Stream(answer)) = self.body(number) {
+                answer.is_done = true;
+                self.let_go(number, step);
+            }
         }
         Fate::Aside(Aside { format: step.format, what: "the end of a stream", is_parent: false })
     }
 
     /// Takes a response of Gemini that says why it ended: the last part of a stream where one is open, else a record.
     pub(super) fn push_last_part(&mut self, step: &mut Step, record: Record<'static>) -> Fate {
-        let names = [record.response_id.as_deref().unwrap_or(NO_ID), NO_ID];
-        let names = names.map(|id| hash::combine(step.in_source(id), StreamDialect::Gemini as u64));
-        let open = names.into_iter().find_map(|name| self.take_waiting(Key::Stream(name)));
-        let Some(open) = open else {
+        let id = record.response_id.as_deref().unwrap_or(NO_ID);
+        let name = hash::combine(step.in_source(id), StreamDialect::Gemini as u64);
+        let Some(open) = self.take_waiting(Key::Stream(name)) else {
             step.records.push(Joined::new(step.place.clone(), step.format, Whole::Record(Box::new(record))));
             return Fate::Held;
         };
@@ -107,6 +129,9 @@ impl Assembler {
     }
 
     fn note_progress(&mut self, number: u64, progress: Progress, step: &mut Step) {
+        let source = self.sources.get_or_insert_mut(hash::name(&step.place.source), Source::default);
+        source.last = number;
+        source.whole += u64::from(progress == Progress::Complete);
         match progress {
             Progress::Complete => self.let_go(number, step),
             Progress::Ended => self.ended.push_back((self.stream_pieces, number)),

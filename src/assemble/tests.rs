@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::record::{Entry, Parsed, RecordReader};
+use crate::record::{Entry, Note, Parsed, RecordReader};
 
 /// What came out: the line on which each record begins, and what it is; and the fates of all pieces.
 #[derive(Debug, Default, PartialEq)]
@@ -15,6 +15,7 @@ struct Run {
     /// Records with which no unit is counted.
     further: usize,
     problems: Vec<String>,
+    notes: Vec<&'static str>,
 }
 
 impl Run {
@@ -56,6 +57,7 @@ fn note(run: &mut Run, joined: Joined) {
         Whole::Completed(record, tree) => format!("{:?} {}", record.id, tree.to_compact_string()),
     };
     run.further += usize::from(joined.is_further);
+    run.notes.extend(joined.notes.iter().map(Note::as_str));
     run.problems.extend(joined.problems.into_iter().map(|problem| format!("{} {}", problem.field, problem.reason)));
     run.problems.extend(joined.notes.iter().map(|note| note.as_str().to_owned()));
     run.records.push((joined.place.line, text));
@@ -79,7 +81,9 @@ fn run_with(limits: &Limits, lines: &[(Container, &str, &str)]) -> Run {
         run.fates.push(pushed.fate);
     }
     assembler.finish().into_iter().for_each(|joined| note(&mut run, joined));
-    assert_eq!((assembler.bytes, assembler.open.len(), assembler.index.len()), (0, 0, 0));
+    pairer.finish().into_iter().for_each(|joined| note(&mut run, joined));
+    let left = (assembler.bytes, assembler.declared.bytes(), assembler.open.len(), assembler.index.len());
+    assert_eq!(left, (0, 0, 0, 0));
     run
 }
 
@@ -145,6 +149,37 @@ fn a_stream_ends_with_its_mark_or_when_another_begins_under_its_id() {
     // Counts that come late have nowhere to go, and begin no record.
     let late = [&a[0], &a[1], &a[2], "[DONE]", &a[3]];
     assert_eq!(self::run(Container::Stream, &late).records.len(), 1);
+}
+
+#[test]
+fn a_done_mark_ends_a_stream_that_does_not_say_why_it_ended() {
+    let open = |id: &str, word: &str| chunk(id, &format!(r#"{{"role":"assistant","content":"{word}"}}"#), "null");
+    let (a, b, whole) = (open("", "one"), open("", "two"), stream("b", &["x"]));
+    // Servers that give no reason, under one id or none: two answers all the same.
+    let unexplained = run(Container::Stream, &[&a, "[DONE]", &b, "[DONE]"]);
+    assert_eq!(unexplained.records.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 3]);
+    assert!(unexplained.texts()[0].contains("one") && unexplained.texts()[1].contains("two"));
+    assert_eq!(unexplained.problems, [""; 0]);
+    // The mark of an answer that was whole before ends no other that runs beside it.
+    let (first, second) = (open("a", "Hel"), chunk("a", r#"{"content":"lo"}"#, r#""stop""#));
+    let lines = [&first, &whole[0], &whole[1], &whole[2], &whole[3], &first, "[DONE]", &second];
+    let beside = run(Container::Stream, &lines);
+    assert_eq!(beside.records.len(), 2);
+    assert!(beside.texts()[1].contains("HelHello"), "{beside:?}");
+}
+
+#[test]
+fn a_response_with_another_id_is_no_part_of_an_open_stream() {
+    let part = r#"{"candidates":[{"content":{"parts":[{"text":"Part 1."}],"role":"model"},"index":0}]}"#;
+    let other =
+        r#"{"responseId":"r-2","candidates":[{"content":{"parts":[{"text":"Whole."}]},"finishReason":"STOP"}]}"#;
+    let last = r#"{"candidates":[{"content":{"parts":[{"text":" Part 2."}]},"finishReason":"STOP"}]}"#;
+    let run = |lines: &[&str]| {
+        let lines: Vec<_> = lines.iter().map(|line| (Container::Stream, "log", *line)).collect();
+        run_with(&Limits::default(), &lines)
+    };
+    assert_eq!(run(&[part, other]).records.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [2, 1]);
+    assert_eq!(run(&[part, last]).records.len(), 1);
 }
 
 #[test]
@@ -251,6 +286,35 @@ fn mcp_calls_are_paired_by_id_and_connection() {
 }
 
 #[test]
+fn a_declaration_is_shared_and_counts_once() {
+    let list = |text: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{{"name":"f","description":"{text}"}}]}}}}"#)
+    };
+    let call = |id: u64| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"f"}}}}"#);
+    let mut assembler = Assembler::new(&Limits::default());
+    let mut push = |number: u64, text: &str| {
+        assembler.push(place("log", number), text.len(), piece(Container::Mcp, text));
+        assembler.declared.bytes()
+    };
+    let one = push(1, &list(&"x".repeat(10_000)));
+    assert!((10_000..11_000).contains(&one), "{one}");
+    assert!((2..100).all(|number| push(number, &call(number)) == one), "however many calls wait with it");
+    // What calls still have counts on when the connection declares it anew.
+    assert!(push(100, &list(&"y".repeat(10_000))) == 2 * one);
+    let declared: Vec<_> = assembler.finish().into_iter().filter_map(|joined| joined.declaration).collect();
+    assert!(declared.len() == 98 && declared.iter().all(|other| Arc::ptr_eq(other, &declared[0])));
+    assert_eq!(assembler.declared.bytes(), 0);
+    // Connections are forgotten when what they have declared takes the room.
+    let mut assembler = Assembler::new(&Limits { bytes_max: 30_000, ..Limits::default() });
+    for number in 1..20 {
+        let text = list(&"x".repeat(10_000));
+        assembler.push(place(&format!("log{number}"), 1), text.len(), piece(Container::Mcp, &text));
+        assert!(assembler.declared.bytes() <= 30_000);
+    }
+    assert_eq!(assembler.limits_reached().next(), Some(("assemble.bytes_max", 30_000, 17)));
+}
+
+#[test]
 fn a_server_asks_too_under_the_same_ids() {
     let line = |time: &str, sender: &str, message: &str| {
         format!(r#"{{"timestamp":"2026-01-01T00:00:{time}Z","server":"s","direction":"{sender}","message":{message}}}"#)
@@ -284,19 +348,19 @@ fn a_claude_code_session_becomes_calls_of_the_model_and_of_tools() {
         (
             3,
             concat!(
-                r#"{"id":"m1","session_id":"s","timestamp":1772404730000,"request":{"messages":[{"role":"user","content":"run the tests"}],"#,
+                r#"{"session_id":"s","timestamp":1772404730000,"request":{"messages":[{"role":"user","content":"run the tests"}],"#,
                 r#""anthropic_version":null},"response":{"type":"message","role":"assistant","content":[{"type":"text","text":"Running."},"#,
                 r#"{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"bun test"}}],"id":"m1","model":"claude","#,
-                r#""stop_reason":"tool_use","usage":{"input_tokens":5,"output_tokens":200}}}"#
+                r#""stop_reason":"tool_use","usage":{"input_tokens":5,"output_tokens":200}},"id":"m1"}"#
             ),
         ),
         (
             6,
             concat!(
-                r#"{"id":"m2","session_id":"s","timestamp":1772404735000,"request":{"messages":[{"role":"user","content":"#,
+                r#"{"session_id":"s","timestamp":1772404735000,"request":{"messages":[{"role":"user","content":"#,
                 r#"[{"type":"tool_result","tool_use_id":"toolu_1","content":"2 pass"}]}],"anthropic_version":null},"#,
                 r#""response":{"type":"message","role":"assistant","content":[{"type":"text","text":"All pass."}],"#,
-                r#""id":"m2","model":"claude","stop_reason":"end_turn","usage":{"input_tokens":9,"output_tokens":4}}}"#
+                r#""id":"m2","model":"claude","stop_reason":"end_turn","usage":{"input_tokens":9,"output_tokens":4}},"id":"m2"}"#
             ),
         ),
     ];
@@ -304,6 +368,98 @@ fn a_claude_code_session_becomes_calls_of_the_model_and_of_tools() {
     let fates: Vec<&Fate> = run.fates.iter().collect();
     assert!(matches!(fates[0], Fate::Aside(_)));
     assert_eq!(fates[1..], [&Fate::Merged, &Fate::Held, &Fate::Merged, &Fate::Merged, &Fate::Held, &Fate::Merged]);
+}
+
+#[test]
+fn a_line_of_a_message_counts_once_and_each_of_its_contents_counts() {
+    let other = TEXT.replace("Running.", "Still running.");
+    let open = run(Container::ClaudeCode, &[USER, TEXT, &other, TEXT, CALL]);
+    assert_eq!(open.records.len(), 1, "{open:?}");
+    for (text, times) in [("\"Running.\"", 1), ("Still running.", 1), ("toolu_1", 1), ("\"output_tokens\":200", 1)] {
+        assert_eq!(open.texts()[0].matches(text).count(), times, "{text}: {open:?}");
+    }
+    // What comes after the message was whole is not lost.
+    let late = run(Container::ClaudeCode, &[USER, TEXT, RESULT, DONE, &other, TEXT]);
+    assert_eq!(late.records.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [2, 4, 5]);
+    assert!(late.texts()[2].contains("Still running."));
+}
+
+#[test]
+fn what_a_continued_session_repeats_is_no_prompt_of_what_is_new() {
+    let elsewhere = |line: &str| line.replace(r#""sessionId":"s""#, r#""sessionId":"s2""#);
+    let (user, text, call) = (elsewhere(USER), elsewhere(TEXT), elsewhere(CALL));
+    let (result, done) = (elsewhere(RESULT), elsewhere(DONE));
+    let asked = user.replace("run the tests", "and now?");
+    let new = done.replace("m2", "m3").replace("All pass.", "Nothing.");
+    let lines = [USER, TEXT, CALL, RESULT, DONE, &user, &text, &call, &result, &done, &asked, &new];
+    let run = run(Container::ClaudeCode, &lines);
+    assert_eq!(run.records.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [3, 2, 5, 12], "the call is one, too");
+    assert!(run.texts()[3].contains("and now?") && !run.texts()[3].contains("run the tests"), "{run:?}");
+}
+
+#[test]
+fn what_is_said_last_and_has_no_answer_is_a_call() {
+    let said = |text: &str| USER.replace("run the tests", text);
+    let (again, frame) = (said("and the others?"), said("<command-name>/exit</command-name>"));
+    let meta = again.replace(r#""type":"user","#, r#""type":"user","isMeta":true,"#);
+    for (lines, expected) in [
+        (&[USER, TEXT, &again][..], &["and the others?"][..]),
+        (&[USER], &["run the tests"]),
+        (&[USER, &again], &["run the tests", "and the others?"]),
+        (&[USER, TEXT, CALL, RESULT], &["tool_result"]),
+        (&[USER, TEXT, &frame], &[]),
+        (&[USER, TEXT, &meta], &[]),
+        (&[USER, TEXT], &[]),
+    ] {
+        let run = run(Container::ClaudeCode, lines);
+        assert_eq!(run.notes.len(), usize::from(!expected.is_empty()), "{run:?}");
+        let last = run.texts()[run.records.len() - 1];
+        assert!(expected.iter().all(|text| last.contains(text)), "{last}");
+    }
+    let asked = CODEX[2].replace("run date", "and the time?");
+    let frame = CODEX[2].replace("run date", "<turn_aborted>by the user</turn_aborted>");
+    for (more, expected) in [(&[&*asked, &frame][..], 4), (&[&frame], 3), (&[], 3)] {
+        let run = run(Container::Codex, &[&CODEX[..7], more].concat());
+        assert_eq!((run.records.len(), run.notes.len()), (expected, expected - 3), "{run:?}");
+    }
+    assert_eq!(run(Container::Codex, &CODEX[..5]).notes, ["unanswered"], "the result of a tool waits for an answer");
+}
+
+#[test]
+fn an_unanswered_turn_is_read_as_a_prompt_without_a_response() {
+    for (container, line, expected) in
+        [(Container::ClaudeCode, USER, "run the tests"), (Container::Codex, CODEX[2], "run date")]
+    {
+        let mut assembler = Assembler::new(&Limits::default());
+        assembler.push(place("log", 1), line.len(), piece(container, line));
+        let [joined] = &mut assembler.finish()[..] else { panic!("{line}") };
+        let Whole::Tree(tree) = mem::replace(&mut joined.whole, Whole::Tree(Json::Null)) else { panic!("{line}") };
+        let record = RecordReader::default().read_tree(tree).ok().and_then(Entry::record).unwrap();
+        let texts: Vec<&str> = record.prompt.texts().map(|(_, text)| text).collect();
+        assert_eq!((texts, record.response, record.timestamp_ms.is_some()), (vec![expected], None, true));
+    }
+}
+
+#[test]
+fn what_has_come_out_is_given_back() {
+    let mut assembler = Assembler::new(&Limits::default());
+    let mut push = |container, number: u64, text: &str| {
+        assembler.push(place("log", number), text.len(), piece(container, text));
+        assembler.bytes
+    };
+    let turn = |number: u64| [USER.to_owned(), TEXT.replace("m1", &format!("m{number}"))];
+    let of_claude: Vec<u64> =
+        (0..50).map(|number| turn(number).map(|line| push(Container::ClaudeCode, number, &line))[1]).collect();
+    assert_eq!(of_claude[1..].iter().max(), of_claude[1..].iter().min().map(|least| least + 1).as_ref());
+    let of_codex: Vec<u64> = (0..50)
+        .map(|number| {
+            let count = CODEX[6].replace("1100", &number.to_string());
+            [CODEX[2], CODEX[3], CODEX[4], CODEX[5], &count].map(|line| push(Container::Codex, number, line))[4]
+        })
+        .collect();
+    assert_eq!(of_codex.iter().max(), of_codex.iter().min(), "nothing is left after a count of tokens");
+    assembler.finish();
+    assert_eq!(assembler.bytes, 0);
 }
 
 #[test]
@@ -352,6 +508,16 @@ fn a_codex_session_becomes_calls_of_the_model_and_of_tools() {
     assert_eq!(run.records, expected.map(|(line, text)| (line, text.to_owned())));
     // The count that came again is no call.
     assert!(matches!(run.fates[7], Fate::Aside(Aside { what: "a token count that was seen before", .. })));
+}
+
+#[test]
+fn long_instructions_come_whole_with_the_first_call_only() {
+    let head = CODEX[0].replace(r#""id":"sess""#, &format!(r#""id":"sess","instructions":"{}""#, "x".repeat(50_000)));
+    let mut lines = vec![head.as_str(), CODEX[1]];
+    (0..20).for_each(|_| lines.extend([CODEX[2], CODEX[5]]));
+    let run = run(Container::Codex, &lines);
+    let bytes: Vec<usize> = run.texts().iter().map(|text| text.len()).collect();
+    assert!(bytes.len() == 20 && bytes[0] > 50_000 && bytes[1..].iter().all(|bytes| *bytes < 5_000), "{bytes:?}");
 }
 
 #[test]
@@ -495,10 +661,17 @@ fn paired(records: &[&str]) -> Vec<(u64, String)> {
         let Parsed::One(Ok(Entry::Record(record))) = RecordReader::default().read(text.as_bytes()) else {
             panic!("{text}")
         };
+        if record.kind == Kind::Tool {
+            match pairer.is_done(&record) {
+                true => continue,
+                false => run.records.push((number, "its own record".to_owned())),
+            }
+        }
         if let Some(traffic) = tool_calls::traffic_of(&record, &place("log", number)) {
             pairer.push(traffic).into_iter().for_each(|joined| note(&mut run, joined));
         }
     }
+    pairer.finish().into_iter().for_each(|joined| note(&mut run, joined));
     run.records
 }
 
@@ -547,4 +720,106 @@ fn a_call_that_comes_again_with_the_conversation_is_one_record() {
     assert_eq!(paired(&[&both, &both]), [(1, once.clone()), (1, twice), (1, once.clone())]);
     let elsewhere = conversation("", &[&other, &first[0], &first[1]]);
     assert_eq!(paired(&[&both, &elsewhere]).len(), 4);
+}
+
+#[test]
+fn conversations_that_begin_alike_have_calls_of_their_own() {
+    let hello = said("hello");
+    let asks = |city: &str| {
+        let call = called("call_1", city);
+        format!(r#"{{"request":{{"messages":[{hello}]}},"response":{{"choices":[{{"message":{call}}}]}}}}"#)
+    };
+    let answers =
+        |city: &str, text: &str| conversation("", &[&hello, &called("call_1", city), &answered("call_1", text)]);
+    let of = |city: &str, text: &str| format!(r#"f({{"city":"{city}"}}) = "{text}" in None"#);
+    // Another call, and another result of the same call.
+    for (city, text) in [("Rome", "hot"), ("Oslo", "cold")] {
+        let lines = [asks("Oslo"), asks(city), answers("Oslo", "warm"), answers(city, text)];
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let found: Vec<String> = paired(&lines).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(found, [of("Oslo", "warm"), of(city, text)]);
+    }
+    // A result alone belongs to the one call of its id; of two it is not known to which.
+    let alone = conversation("", &[&hello, &answered("call_1", "warm")]);
+    assert_eq!(paired(&[&asks("Oslo"), &alone]), [(1, of("Oslo", "warm"))]);
+    assert_eq!(paired(&[&asks("Oslo"), &asks("Rome"), &alone]), []);
+}
+
+/// A record of the log's own for the call, and a conversation that tells of it.
+#[test]
+fn a_call_with_a_record_of_its_own_is_not_told_again() {
+    let own =
+        |more: &str| format!(r#"{{"tool":"f","args":{{"city":"Oslo"}},"result":"warm","latency_ms":12.5{more}}}"#);
+    let tells =
+        |session: &str, id: &str| conversation(session, &[&said("hello"), &called(id, "Oslo"), &answered(id, "warm")]);
+    let observed = |more: &str| {
+        format!(
+            r#"{{"type":"TOOL","traceId":"t","id":"o","name":"f","input":{{"city":"Oslo"}},"output":"warm","startTime":"2025-08-28T07:32:31.216Z"{more}}}"#
+        )
+    };
+    let generated = |id: &str| {
+        format!(
+            r#"{{"type":"GENERATION","traceId":"t","id":"g","input":[{},{},{}],"output":"ok"}}"#,
+            said("hello"),
+            called(id, "Oslo"),
+            answered(id, "warm")
+        )
+    };
+    const LONG: &str = "call_MY94XAcnfHzfAZcVHqt5FRRQ";
+    let (own_with, s) = (|id: &str| own(&format!(r#","call_id":"{id}","session_id":"s""#)), "s");
+    let (span_alone, own_alone) = (observed(""), own(r#","session_id":"s""#));
+    let in_trace = observed(r#","metadata":{"attributes":{"gen_ai.tool.call.id":"c"}}"#);
+    let elsewhere = generated("c").replace(r#""traceId":"t""#, r#""traceId":"u""#);
+    for (name, records, expected) in [
+        ("by a long id", vec![own_with(LONG), tells(s, LONG)], &["own"][..]),
+        ("by a short id of the session", vec![own_with("c"), tells(s, "c"), tells(s, "c")], &["own"]),
+        ("another id", vec![own_with("d"), tells(s, "c")], &["own", "told"]),
+        ("a span without the id", vec![span_alone.clone(), generated("c")], &["own"]),
+        ("a span with the id", vec![in_trace.clone(), generated("c")], &["own"]),
+        ("another trace", vec![span_alone.clone(), elsewhere], &["own", "told"]),
+        ("newest first", vec![generated("c"), in_trace], &["own"]),
+        ("newest first, without the id", vec![generated("c"), span_alone.clone()], &["own"]),
+        ("newest first, by a long id", vec![generated(LONG), observed("").replace("\"o\"", "\"p\"")], &["own"]),
+        ("one of two", vec![span_alone, generated("c"), generated("c2")], &["own", "told"]),
+        ("our own form without the id", vec![own_alone, tells(s, "c")], &["own", "told"]),
+        ("a trace that no span is in", vec![generated("c")], &["told"]),
+    ] {
+        let records: Vec<&str> = records.iter().map(String::as_str).collect();
+        let found: Vec<&str> =
+            paired(&records).iter().map(|(_, text)| if text.starts_with("its") { "own" } else { "told" }).collect();
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+#[test]
+fn what_waits_for_a_span_comes_out_all_the_same() {
+    let generated = |number: usize| {
+        let (call, result) = (called("c", &number.to_string()), answered("c", "warm"));
+        let hello = said("hello");
+        format!(
+            r#"{{"type":"GENERATION","traceId":"t{number}","id":"g","input":[{hello},{call},{result}],"output":"ok"}}"#
+        )
+    };
+    let lines: Vec<String> = (0..600).map(generated).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let places: Vec<u64> = paired(&lines).into_iter().map(|(line, _)| line).collect();
+    assert_eq!(places, (1..=600).collect::<Vec<_>>());
+    let limits = Limits { calls_max: 3, ..Limits::default() };
+    let (mut pairer, mut records) = (tool_calls::Pairer::new(&limits), 0);
+    for (number, text) in (1..).zip(&lines) {
+        let Parsed::One(Ok(Entry::Record(record))) = RecordReader::default().read(text.as_bytes()) else { panic!() };
+        records += tool_calls::traffic_of(&record, &place("log", number)).map_or(0, |all| pairer.push(all).len());
+    }
+    assert_eq!(records, 597, "room is made by letting them out");
+}
+
+#[test]
+fn a_conversation_of_many_calls_is_walked_once() {
+    const CALLS: usize = 40_000;
+    let ids: Vec<String> = (0..CALLS).map(|number| format!("c{number}")).collect();
+    let asked: Vec<String> = ids.iter().map(|id| called(id, "Oslo")).collect();
+    // The last call is answered first.
+    let results: Vec<String> = ids.iter().rev().map(|id| answered(id, "warm")).collect();
+    let messages: Vec<&str> = asked.iter().chain(&results).map(String::as_str).collect();
+    assert_eq!(paired(&[&conversation("s", &messages)]).len(), CALLS);
 }

@@ -2,11 +2,17 @@
 //!
 //! A conversation brings its calls along: in messages of the assistant, in the answer, in messages of the role `tool`. A
 //! call with its result is one tool record, however often the conversation is logged again with the next request: it is
-//! known by its id, or where ids are short and may come again (`call_0`), by conversation, id, tool, arguments and how often
-//! these came before. A result whose call is not in the same record (a session, a response that continues another) is the
-//! result of the open call of its id. Results without ids answer the calls without results in their order.
+//! known by its id, or where ids are short and may come again (`call_0`), by conversation, id, tool, arguments, how often
+//! these came before, and without a session by its result. A result whose call is not in the same record (a session, a
+//! response that continues another) is the result of the open call of its id, where there is only one. Results without ids
+//! answer the calls without results in their order.
 //!
 //! A session that is run again may repeat its ids, so that an id is one of its session where there is one.
+//!
+//! A log may have a record of its own for a call (a span, a run, a tool record), which knows how long it took: that counts,
+//! and what the conversation tells is merged into it ([`claims`](super::claims)). It stands before the conversation as a
+//! rule. Where a trace tells of a call that was not asked for before, its records may come in the wrong order: the call
+//! then waits [`UNITS_HELD`] units for its span.
 //!
 //! A call without a result in the log is no record: it is judged with the answer that asks for it.
 //!
@@ -14,25 +20,39 @@
 //! system. A tool record stands where its call stands for the first time.
 //!
 //! **Limits**: `calls_max` calls wait, and as many are remembered; the longest unused go first. A conversation that begins
-//! otherwise each time (a window that slides) has its calls of short ids once per beginning. A duration is known only
-//! where the log has a time for both call and result.
+//! otherwise each time (a window that slides) has its calls of short ids once per beginning; two conversations without a
+//! session that agree in beginning, call and result are one. A duration is known only where the log has a time for both call
+//! and result. A record of our own form is never merged, and takes the place of what a conversation tells where it comes before
+//! it and has the id of its call: whoever writes one means it.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
+    sync::Arc,
+};
 
 use lru::LruCache;
 
 use crate::{
     input::Place,
-    record::{Format, Kind, LatencySource, Message, Prompt, Record, ToolCall, json::Json, piece::mcp::plain_result},
+    record::{
+        Container, Format, Kind, LatencySource, Message, Prompt, Record, ToolCall, json::Json, piece::mcp::plain_result,
+    },
     stats::hash,
 };
 
-use super::{Joined, Limits, Whole};
+use super::{
+    Joined, Limits, Whole,
+    claims::{Claims, Names},
+};
 
 /// Ids of this length are random enough to be the only ones: those of OpenAI have 29 characters, of Anthropic 30.
 const UNIQUE_ID_CHARS: usize = 16;
-/// What a call takes beside its arguments.
+/// What a call takes beside its texts.
 const CALL_BYTES: u64 = 256;
+/// Bytes of the name of a session that its tool records repeat; of a longer one only the hash goes on.
+const SESSION_BYTES_MAX: usize = 1 << 10;
+/// Units with calls of tools that a call in a trace waits for its span.
+const UNITS_HELD: u64 = 256;
 
 /// What one unit says of calls of tools.
 #[derive(Debug)]
@@ -40,8 +60,8 @@ pub struct Traffic {
     /// The conversation.
     pub scope: u64,
     /// Its name, where it has one.
-    pub session: Option<String>,
-    /// The trace that it is part of: a short id is a call of its trace where that has a span of its own.
+    pub session: Option<Arc<str>>,
+    /// The trace that it is part of.
     pub trace: Option<u64>,
     /// Where it stands.
     pub place: Place,
@@ -84,8 +104,10 @@ pub enum Action {
     Whole {
         /// The id of the call, where it has one.
         id: Option<String>,
-        /// What tells the call from all others.
+        /// What tells the call from all others, as long as it has no result.
         key: u64,
+        /// What tells the call from all others.
+        done: u64,
         /// The tool.
         tool: String,
         /// With what.
@@ -108,15 +130,19 @@ pub enum Action {
     },
     /// The log has a record of its own for the call.
     Recorded {
-        /// The id of the call.
-        id: String,
+        /// The id of the call, where it has one.
+        id: Option<String>,
+        /// The tool.
+        tool: String,
+        /// The hash of its arguments.
+        args: u64,
     },
 }
 
 /// What a record says of calls of tools; `None` for the most.
 pub fn traffic_of(record: &Record<'_>, place: &Place) -> Option<Traffic> {
     let of = |scope, actions: Vec<Action>| {
-        let session = record.session_id.as_deref().map(str::to_owned);
+        let session = record.session_id.as_deref().map(Arc::from);
         let trace = record.span.as_ref().and_then(|span| span.trace_id.as_deref()).map(hash::name);
         (!actions.is_empty()).then(|| Traffic {
             scope,
@@ -128,8 +154,13 @@ pub fn traffic_of(record: &Record<'_>, place: &Place) -> Option<Traffic> {
         })
     };
     if record.kind == Kind::Tool {
-        let id = record.call_id.as_deref()?.to_owned();
-        return of(scope_of(record, place), vec![Action::Recorded { id }]);
+        let id = own_id(record).map(str::to_owned);
+        if id.is_none() && record.format.container == Container::Native {
+            return None;
+        }
+        let tool = record.tool.as_deref()?.to_owned();
+        let args = record.args.as_ref().map_or_else(|| args_hash(&Json::Null), args_hash);
+        return of(scope_of(record, place), vec![Action::Recorded { id, tool, args }]);
     }
     let messages = match &record.prompt {
         Prompt::Messages(messages) => &messages[..],
@@ -141,7 +172,7 @@ pub fn traffic_of(record: &Record<'_>, place: &Place) -> Option<Traffic> {
     }
     let scope = scope_of(record, place);
     let has_session = record.session_id.is_some();
-    let mut walk = Walk { scope, has_session, seen: HashMap::new(), open: VecDeque::new(), actions: Vec::new() };
+    let mut walk = Walk { scope, has_session, ..Walk::default() };
     for message in messages {
         message.tool_calls.iter().for_each(|call| walk.call(call));
         if is_result(message) {
@@ -150,6 +181,13 @@ pub fn traffic_of(record: &Record<'_>, place: &Place) -> Option<Traffic> {
     }
     walk.ask(&record.tool_calls);
     of(scope, walk.actions)
+}
+
+/// The id of the call that a tool record is; our own form has it for the id of the record.
+fn own_id<'r>(record: &'r Record<'_>) -> Option<&'r str> {
+    let is_native = record.format.container == Container::Native;
+    let id = record.call_id.as_deref().or_else(|| record.id.as_deref().filter(|_| is_native));
+    id.filter(|id| !id.is_empty())
 }
 
 fn is_result(message: &Message<'_>) -> bool {
@@ -176,13 +214,16 @@ pub fn scope_of(record: &Record<'_>, place: &Place) -> u64 {
 }
 
 /// A way through the messages of one record.
+#[derive(Default)]
 struct Walk {
     scope: u64,
     has_session: bool,
     /// How often each id came, or where ids are short each id, tool and arguments.
     seen: HashMap<u64, u64>,
-    /// Calls without results so far, oldest first.
-    open: VecDeque<Called>,
+    /// Calls in their order; those that have their result are gone.
+    calls: Vec<Option<Called>>,
+    /// The calls of an id, of a tool, and all (under `None`), oldest first; those that are gone are passed over.
+    places: HashMap<Option<u64>, VecDeque<usize>>,
     actions: Vec<Action>,
 }
 
@@ -212,22 +253,34 @@ impl Walk {
 
     fn call(&mut self, call: &ToolCall<'_>) {
         let called = self.called(call);
-        self.open.push_back(called);
+        let names = [called.id.as_deref().map(of_id), Some(of_tool(&called.tool)), None];
+        // What has no id has but two names.
+        for name in names.into_iter().skip(usize::from(called.id.is_none())) {
+            self.places.entry(name).or_default().push_back(self.calls.len());
+        }
+        self.calls.push(Some(called));
+    }
+
+    /// The oldest call without a result that has the id, or is of the tool where the result has no id.
+    fn take(&mut self, id: Option<&str>, tool: Option<&str>) -> Option<Called> {
+        let places = self.places.get_mut(&id.map(of_id).or_else(|| tool.map(of_tool)))?;
+        while let Some(place) = places.pop_front() {
+            if let Some(called) = self.calls[place].take() {
+                return Some(called);
+            }
+        }
+        None
     }
 
     fn result(&mut self, message: &Message<'_>) {
         let id = message.call_id.as_deref().filter(|id| !id.is_empty());
         let tool = message.tool.as_deref();
-        let is_answered = |called: &Called| match id {
-            Some(id) => called.id.as_deref() == Some(id),
-            None => tool.is_none_or(|tool| called.tool == tool),
-        };
         let result = plain_result(Json::String(message.text.clone().into_owned().into()));
         let is_error = message.is_error;
-        if let Some(Called { id, key, tool, args }) =
-            self.open.iter().position(is_answered).and_then(|at| self.open.remove(at))
-        {
-            self.actions.push(Action::Whole { id, key, tool, args, result, is_error });
+        if let Some(Called { id, key, tool, args }) = self.take(id, tool) {
+            let is_told_by_id = self.has_session || id.as_deref().is_some_and(is_unique);
+            let done = if is_told_by_id { key } else { hash::combine(key, result.canonical_hash()) };
+            self.actions.push(Action::Whole { id, key, done, tool, args, result, is_error });
         } else if let Some(id) = id {
             let (id, tool) = (id.to_owned(), tool.map(str::to_owned));
             self.actions.push(Action::Result { id, tool, result, is_error, time_ms: None, duration_ms: None });
@@ -237,12 +290,29 @@ impl Walk {
     /// The calls of the answer, and those of the conversation that have no result in it.
     fn ask(&mut self, calls: &[ToolCall<'_>]) {
         calls.iter().for_each(|call| self.call(call));
-        let open = std::mem::take(&mut self.open).into_iter();
+        let open = std::mem::take(&mut self.calls).into_iter().flatten();
         self.actions.extend(open.map(|Called { id, key, tool, args }| Action::Asked { id, key, tool, args }));
     }
 }
 
-fn is_unique(id: &str) -> bool {
+fn of_id(id: &str) -> u64 {
+    hash::combine(0, hash::name(id))
+}
+
+fn of_tool(tool: &str) -> u64 {
+    hash::combine(1, hash::name(tool))
+}
+
+/// The hash of arguments; none are as good as an empty object.
+fn args_hash(args: &Json<'_>) -> u64 {
+    match args {
+        Json::Object(entries) if entries.is_empty() => Json::Null.canonical_hash(),
+        args => args.canonical_hash(),
+    }
+}
+
+/// Whether an id is the only one of its kind.
+pub(super) fn is_unique(id: &str) -> bool {
     id.len() >= UNIQUE_ID_CHARS
 }
 
@@ -258,12 +328,19 @@ pub struct Pairer {
     limits: Limits,
     /// Calls that are records already.
     done: LruCache<u64, ()>,
-    /// Calls without results, by the order in which they came.
+    /// Calls that wait for something, by the order in which they came.
     open: BTreeMap<u64, Open>,
     by_key: HashMap<u64, u64>,
-    by_id: HashMap<u64, u64>,
+    /// Those without results by their ids, oldest first.
+    by_id: HashMap<u64, BTreeSet<u64>>,
+    /// Records of the log's own of which no conversation has told yet.
+    recorded: Claims,
+    /// Calls with results that wait for their spans, and until when.
+    held: Claims,
+    until: VecDeque<(u64, u64)>,
     bytes: u64,
     calls: u64,
+    units: u64,
     forgotten: u64,
 }
 
@@ -274,20 +351,54 @@ struct Open {
     id: Option<String>,
     place: Place,
     format: Format,
-    session: Option<String>,
+    session: Option<Arc<str>>,
     scope: u64,
     tool: String,
     args: Json<'static>,
     time_ms: Option<i64>,
+    /// What a call that waits for its span has been answered.
+    answer: Option<Answer>,
     bytes: u64,
 }
 
 /// What a tool answered.
+#[derive(Debug)]
 struct Answer {
     result: Json<'static>,
     is_error: bool,
     time_ms: Option<i64>,
     duration_ms: Option<f64>,
+}
+
+/// The unit at hand: what its calls have in common, and how many there are.
+struct Unit {
+    scope: u64,
+    session: Option<Arc<str>>,
+    trace: Option<u64>,
+    groups: Vec<u64>,
+    place: Place,
+    format: Format,
+    calls: u32,
+}
+
+impl Unit {
+    fn id_key(&self, id: &str) -> u64 {
+        id_key(self.scope, self.session.is_some(), id)
+    }
+
+    /// A further call of the unit.
+    fn call(&mut self, key: u64, id: Option<String>, tool: String, args: Json<'static>) -> Open {
+        self.calls += 1;
+        let mut place = self.place.clone();
+        place.item = Some(place.item.unwrap_or(0).saturating_add(self.calls));
+        let id_key = id.as_deref().map(|id| self.id_key(id));
+        let (session, scope, format) = (self.session.clone(), self.scope, self.format);
+        Open { key, id_key, id, place, format, session, scope, tool, args, time_ms: None, answer: None, bytes: 0 }
+    }
+
+    fn names_of(&self, open: &Open) -> Names {
+        Names::of(&self.groups, open.id.as_deref(), &open.tool, args_hash(&open.args))
+    }
 }
 
 impl Pairer {
@@ -300,8 +411,12 @@ impl Pairer {
             open: BTreeMap::new(),
             by_key: HashMap::new(),
             by_id: HashMap::new(),
+            recorded: Claims::default(),
+            held: Claims::default(),
+            until: VecDeque::new(),
             bytes: 0,
             calls: 0,
+            units: 0,
             forgotten: 0,
         }
     }
@@ -309,79 +424,36 @@ impl Pairer {
     /// Takes what the next unit says of calls; the tool records that are whole now, in their order.
     pub fn push(&mut self, traffic: Traffic) -> Vec<Joined> {
         let Traffic { scope, session, trace, place, format, actions } = traffic;
-        let of_trace = |id: &str| trace.map(|trace| hash::combine(trace, hash::name(id)));
+        let groups = trace.into_iter().chain(session.as_deref().map(hash::name)).collect();
+        let mut unit = Unit { scope, session, trace, groups, place, format, calls: 0 };
+        self.units += 1;
         let mut records = Vec::new();
-        let id_key = |id: &str| id_key(scope, session.is_some(), id);
+        self.let_held_go(&mut records);
         for action in actions {
             self.calls += 1;
-            match action {
-                Action::Call { id, tool, args, time_ms } => {
-                    let key = id_key(&id);
-                    let id_key = Some(key);
-                    let (id, session, place) = (Some(id), session.clone(), place.clone());
-                    let bytes = 0;
-                    self.hold(Open { key, id_key, id, place, format, session, scope, tool, args, time_ms, bytes });
-                }
-                Action::Asked { id, key, tool, args } => {
-                    let id_key = id.as_deref().map(id_key);
-                    let (session, place, time_ms, bytes) = (session.clone(), place.clone(), None, 0);
-                    self.hold(Open { key, id_key, id, place, format, session, scope, tool, args, time_ms, bytes });
-                }
-                Action::Result { id, tool, result, is_error, time_ms, duration_ms } => {
-                    let name = id_key(&id);
-                    let answer = Answer { result, is_error, time_ms, duration_ms };
-                    if let Some(open) = self.by_id.get(&name).copied().and_then(|number| self.take(number)) {
-                        self.done.put(open.key, ());
-                        records.push(open.answered(answer));
-                    } else if let Some(tool) = tool
-                        && self.done.put(name, ()).is_none()
-                    {
-                        // The call is not in the log, but the result says whose it is.
-                        let (key, id_key, id) = (name, Some(name), Some(id));
-                        let (session, place, bytes) = (session.clone(), place.clone(), 0);
-                        let args = Json::Null;
-                        let open =
-                            Open { key, id_key, id, place, format, session, scope, tool, args, time_ms: None, bytes };
-                        records.push(open.answered(answer));
-                    }
-                }
-                Action::Whole { id, key, tool, args, result, is_error } => {
-                    let known = self.by_key.get(&key).copied().and_then(|number| self.take(number));
-                    let recorded = id.as_deref().and_then(of_trace).is_some_and(|own| self.done.contains(&own));
-                    if self.done.put(key, ()).is_some() || recorded {
-                        continue;
-                    }
-                    let answer = Answer { result, is_error, time_ms: None, duration_ms: None };
-                    let (session, place, time_ms, bytes) = (session.clone(), place.clone(), None, 0);
-                    let open =
-                        Open { key, id_key: None, id, place, format, session, scope, tool, args, time_ms, bytes };
-                    records.push(known.unwrap_or(open).answered(answer));
-                }
-                Action::Recorded { id } => {
-                    let name = id_key(&id);
-                    if let Some(own) = of_trace(&id) {
-                        self.done.put(own, ());
-                    }
-                    if is_unique(&id) {
-                        self.done.put(name, ());
-                        self.by_key.get(&name).copied().and_then(|number| self.take(number));
-                    }
-                }
-            }
+            self.act(action, &mut unit, &mut records);
         }
-        for (ordinal, record) in (1..).zip(&mut records) {
-            record.place.item = Some(record.place.item.unwrap_or(0).saturating_add(ordinal));
-        }
+        self.make_room(&mut records);
         records
+    }
+
+    /// What waits for spans that have not come.
+    pub fn finish(&mut self) -> Vec<Joined> {
+        self.until.clear();
+        (self.by_key, self.by_id, self.held) = Default::default();
+        self.bytes = 0;
+        std::mem::take(&mut self.open).into_values().filter_map(Open::join).collect()
     }
 
     /// Whether the call of a tool record is one already, in the log or made of a conversation.
     pub fn is_done(&self, record: &Record<'_>) -> bool {
-        let Some(id) = record.call_id.as_deref().filter(|id| record.kind == Kind::Tool && is_unique(id)) else {
+        let is_native = record.format.container == Container::Native;
+        let Some(id) = own_id(record).filter(|id| record.kind == Kind::Tool && !is_native && is_unique(id)) else {
             return false;
         };
-        let session = record.session_id.as_deref().map(hash::name);
-        self.done.contains(&id_key(session.unwrap_or_default(), session.is_some(), id))
+        let (session, names) = (record.session_id.as_deref().map(hash::name), Names::of(&[], Some(id), "", 0));
+        let is_told = self.done.contains(&id_key(session.unwrap_or_default(), session.is_some(), id));
+        self.recorded.find(&names).is_some() || is_told && self.held.find(&names).is_none()
     }
 
     /// The limits that were reached: name, value, how often.
@@ -389,21 +461,117 @@ impl Pairer {
         (self.forgotten > 0).then_some(("assemble.calls_max", self.limits.calls_max as u64, self.forgotten))
     }
 
-    fn hold(&mut self, mut open: Open) {
-        if self.done.contains(&open.key) || self.by_key.contains_key(&open.key) {
+    fn act(&mut self, action: Action, unit: &mut Unit, records: &mut Vec<Joined>) {
+        match action {
+            Action::Call { id, tool, args, time_ms } => {
+                let key = unit.id_key(&id);
+                self.hold(|| Open { time_ms, ..unit.call(key, Some(id), tool, args) }, key);
+            }
+            Action::Asked { id, key, tool, args } => self.hold(|| unit.call(key, id, tool, args), key),
+            Action::Result { id, tool, result, is_error, time_ms, duration_ms } => {
+                let name = unit.id_key(&id);
+                let answer = Answer { result, is_error, time_ms, duration_ms };
+                if let Some(open) = self.open_of(name, &id, unit) {
+                    self.done.put(open.key, ());
+                    if self.recorded.take(&unit.names_of(&open)).is_none() {
+                        records.push(open.answered(answer));
+                    }
+                } else if let Some(tool) = tool
+                    && self.done.put(name, ()).is_none()
+                {
+                    // The call is not in the log, but the result says whose it is.
+                    let open = unit.call(name, Some(id), tool, Json::Null);
+                    if self.recorded.take(&unit.names_of(&open)).is_none() {
+                        records.push(open.answered(answer));
+                    }
+                }
+            }
+            Action::Whole { id, key, done, tool, args, result, is_error } => {
+                let known = self.by_key.get(&key).copied().and_then(|number| self.take(number));
+                if self.done.put(done, ()).is_some() {
+                    return;
+                }
+                let names = Names::of(&unit.groups, id.as_deref(), &tool, args_hash(&args));
+                if self.recorded.take(&names).is_some() {
+                    return;
+                }
+                let answer = Answer { result, is_error, time_ms: None, duration_ms: None };
+                match known {
+                    Some(open) => records.push(open.answered(answer)),
+                    None => {
+                        let open = unit.call(done, id, tool, args);
+                        match unit.trace {
+                            Some(_) => self.hold_for_span(Open { answer: Some(answer), ..open }, names),
+                            None => records.push(open.answered(answer)),
+                        }
+                    }
+                }
+            }
+            Action::Recorded { id, tool, args } => self.record(id.as_deref(), &tool, args, unit),
+        }
+    }
+
+    /// Takes a record of the log's own. What a conversation has told of the call is left out.
+    fn record(&mut self, id: Option<&str>, tool: &str, args: u64, unit: &Unit) {
+        let names = Names::of(&unit.groups, id, tool, args);
+        let asked = id.filter(|id| is_unique(id)).map(|id| unit.id_key(id));
+        if let Some(number) = self.held.take(&names) {
+            self.take(number);
+        } else if let Some(open) = asked.and_then(|key| self.by_key.get(&key).copied()).and_then(|n| self.take(n)) {
+            self.done.put(open.key, ());
+        } else if !names.is_empty() {
+            self.recorded.put(self.calls, names);
+            self.recorded.shrink(self.limits.calls_max);
+        }
+    }
+
+    /// The call without a result that has the id. A short id may be one of several conversations that begin alike.
+    fn open_of(&mut self, name: u64, id: &str, unit: &Unit) -> Option<Open> {
+        let numbers = self.by_id.get(&name)?;
+        let is_told = numbers.len() == 1 || unit.session.is_some() || is_unique(id);
+        let number = numbers.last().copied().filter(|_| is_told)?;
+        self.take(number)
+    }
+
+    /// Lets a call wait for its result, unless it has it or waits already.
+    fn hold(&mut self, open: impl FnOnce() -> Open, key: u64) {
+        if self.done.contains(&key) || self.by_key.contains_key(&key) {
             return;
         }
-        open.bytes = CALL_BYTES + weight(&open.args);
-        self.bytes += open.bytes;
-        let number = self.calls;
-        self.by_key.insert(open.key, number);
+        let open = open();
+        self.by_key.insert(key, self.calls);
         if let Some(id) = open.id_key {
-            self.by_id.insert(id, number);
+            self.by_id.entry(id).or_default().insert(self.calls);
         }
-        self.open.insert(number, open);
+        self.insert(open);
+    }
+
+    /// Lets a call with its result wait for its span.
+    fn hold_for_span(&mut self, open: Open, names: Names) {
+        self.held.put(self.calls, names);
+        self.until.push_back((self.units + UNITS_HELD, self.calls));
+        self.insert(open);
+    }
+
+    fn insert(&mut self, mut open: Open) {
+        let texts = open.tool.len() + open.id.as_ref().map_or(0, String::len);
+        let result = open.answer.as_ref().map_or(0, |answer| weight(&answer.result));
+        open.bytes = CALL_BYTES + texts as u64 + weight(&open.args) + result;
+        self.bytes += open.bytes;
+        self.open.insert(self.calls, open);
+    }
+
+    fn let_held_go(&mut self, records: &mut Vec<Joined>) {
+        while let Some((_, number)) = self.until.front().copied().filter(|(until, _)| *until <= self.units) {
+            self.until.pop_front();
+            records.extend(self.take(number).and_then(Open::join));
+        }
+    }
+
+    fn make_room(&mut self, records: &mut Vec<Joined>) {
         while self.open.len() > self.limits.calls_max || self.bytes > self.limits.bytes_max {
             let Some(oldest) = self.open.keys().next().copied() else { return };
-            self.take(oldest);
+            records.extend(self.take(oldest).and_then(Open::join));
             self.forgotten += 1;
         }
     }
@@ -411,17 +579,30 @@ impl Pairer {
     fn take(&mut self, number: u64) -> Option<Open> {
         let open = self.open.remove(&number)?;
         self.bytes -= open.bytes;
+        if open.answer.is_some() {
+            self.held.remove(number);
+            return Some(open);
+        }
         self.by_key.remove(&open.key);
         if let Some(id) = open.id_key
-            && self.by_id.get(&id) == Some(&number)
+            && let Some(numbers) = self.by_id.get_mut(&id)
         {
-            self.by_id.remove(&id);
+            numbers.remove(&number);
+            if numbers.is_empty() {
+                self.by_id.remove(&id);
+            }
         }
         Some(open)
     }
 }
 
 impl Open {
+    /// The record of a call that has its result.
+    fn join(mut self) -> Option<Joined> {
+        let answer = self.answer.take()?;
+        Some(self.answered(answer))
+    }
+
     fn answered(self, answer: Answer) -> Joined {
         let Open { id, place, format, session, scope, tool, args, time_ms, .. } = self;
         let Answer { result, is_error, time_ms: end_ms, duration_ms } = answer;
@@ -430,7 +611,8 @@ impl Open {
         record.call_id = id.clone().map(Into::into);
         record.id = id.map(Into::into);
         record.timestamp_ms = time_ms;
-        record.session_id = session.map(Into::into);
+        let session = session.filter(|session| session.len() <= SESSION_BYTES_MAX);
+        record.session_id = session.map(|session| session.to_string().into());
         record.tool = Some(tool.into());
         record.args = Some(args).filter(|args| !args.is_null());
         record.error = is_error.then(|| error_text(&result).into());

@@ -32,6 +32,7 @@ use crate::{
     input::{Batch, Content, Cut, Place},
     record::{
         Aside, Entry, Format, Kind, Note, Piece, Record,
+        json::Json,
         reader::{Parsed, RecordReader, Rejected},
     },
     report::verdict_record::bounded,
@@ -198,7 +199,7 @@ impl Analyst<'_> {
     }
 
     fn analyse<'a>(&self, parsed: Result<Entry<'a>, Rejected>, scope: Option<u64>) -> Outcome<'a> {
-        let record = match parsed {
+        let mut record = match parsed {
             Err(rejected) => return Outcome::Rejected(rejected),
             Ok(Entry::Piece(piece)) => return Outcome::Piece(Box::new(piece.into_owned()), 0),
             Ok(Entry::Aside(aside)) => return Outcome::Aside(aside),
@@ -226,6 +227,10 @@ impl Analyst<'_> {
             Kind::Llm | Kind::Feedback => {}
         }
         let mark = Mark::of(&record);
+        if record.kind == Kind::Tool {
+            // Calls of one connection carry the same declaration; nothing after this stage asks for it.
+            record.tools = None;
+        }
         let call = Call { record, stream, assessments, row, sensitive, suppressed, fingerprints, limits, mark };
         Outcome::Call(Box::new(call))
     }
@@ -271,7 +276,7 @@ pub fn record_of(joined: Joined, reader: &RecordReader) -> Result<Record<'static
         let reason = || "holds no call that can be read".to_owned();
         reader.read_tree(tree)?.record().ok_or_else(|| Rejected { byte: 0, reason: reason() })
     };
-    let Joined { whole, format, problems, notes, .. } = joined;
+    let Joined { whole, format, problems, notes, declaration, .. } = joined;
     let mut record = match whole {
         Whole::Record(record) => *record,
         Whole::Tree(tree) => read(tree)?,
@@ -287,6 +292,7 @@ pub fn record_of(joined: Joined, reader: &RecordReader) -> Result<Record<'static
     record.format = Format { container: format.container, dialect: format.dialect.or(record.format.dialect) };
     record.problems.splice(0..0, problems);
     record.notes.merge(notes);
+    record.tools = record.tools.or_else(|| Some(Json::Array(vec![declaration?.as_ref().clone()])));
     Ok(record)
 }
 
@@ -315,11 +321,17 @@ impl Assembly {
 
     /// What is left at the end of the input.
     pub fn finish(&mut self, analyst: &Analyst<'_>) -> Part<'static> {
-        let units = self.assembler.finish().into_iter().map(of_joined).collect();
-        let mut parts = [Part { units, has_pieces: true, has_traffic: false }];
+        let part = |records: Vec<Joined>| {
+            let units = records.into_iter().map(of_joined).collect();
+            [Part { units, has_pieces: true, has_traffic: false }]
+        };
+        let mut parts = part(self.assembler.finish());
         analyse_joined(&mut parts, analyst);
         self.pair(&mut parts, analyst);
-        let [part] = parts;
+        let mut held = part(self.pairer.finish());
+        analyse_joined(&mut held, analyst);
+        let ([mut part], [held]) = (parts, held);
+        part.units.extend(held.units);
         part
     }
 

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use crate::{
     assemble::{
         self, Assembler, Fate, Joined, Pushed,
+        duplicates::{Answers, Mark},
         tool_calls::{self, Pairer, Traffic},
     },
     config::Settings,
@@ -96,6 +97,8 @@ pub fn inspect(input: &mut Reader, settings: &Settings, scanner: &Scanner, show_
         state.batch(&batch);
     }
     state.joined(None);
+    let held = state.pairer.finish();
+    state.joined(Some(held));
     state.finish(input)
 }
 
@@ -126,6 +129,7 @@ struct State<'s> {
     pieces: Counts,
     assembler: Assembler,
     pairer: Pairer,
+    answers: Answers,
     latencies: Counts,
     rejections: Counts,
     problems: Counts,
@@ -145,6 +149,7 @@ impl<'s> State<'s> {
             pieces: BTreeMap::new(),
             assembler: Assembler::new(&settings.assemble),
             pairer: Pairer::new(&settings.assemble),
+            answers: Answers::new(&settings.assemble),
             latencies: BTreeMap::new(),
             rejections: BTreeMap::new(),
             problems: BTreeMap::new(),
@@ -196,6 +201,7 @@ impl<'s> State<'s> {
                     self.pushed(pushed, at);
                 }
                 Ok(Entry::Aside(aside)) => self.aside(&aside, at),
+                Ok(Entry::Record(record)) if self.is_double(&record) => self.seen.pieces += 1,
                 Ok(Entry::Record(record)) => {
                     self.record(&record, tree.map(|tree| (tree, position)), at);
                     self.paired(tool_calls::traffic_of(&record, place));
@@ -228,6 +234,10 @@ impl<'s> State<'s> {
             self.further += u64::from(joined.is_further);
             let at = At { source: &place.source, line: place.line };
             match record_of(joined, &self.reader) {
+                // A call that comes out of a conversation is one that the log has nowhere else.
+                Ok(record) if !(is_paired && record.kind == Kind::Tool) && self.is_double(&record) => {
+                    self.seen.pieces += 1;
+                }
                 Ok(record) => {
                     self.record(&record, None, at);
                     if !is_paired {
@@ -245,6 +255,11 @@ impl<'s> State<'s> {
             let records = self.pairer.push(traffic);
             self.joined(Some(records));
         }
+    }
+
+    /// Whether a record is one that the log has already.
+    fn is_double(&mut self, record: &Record<'_>) -> bool {
+        Mark::of(record).is_some_and(|mark| self.answers.is_known(mark)) || self.pairer.is_done(record)
     }
 
     fn rejected(&mut self, reason: String, at: At<'_>) {

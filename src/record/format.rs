@@ -284,11 +284,13 @@ pub enum Note {
     ShortRow,
     /// The other half of the call is not in the log: the request of a batch, the answer to it, the span of events.
     HalfMissing,
+    /// What was said last in a session, without an answer in the log: a turn that was interrupted.
+    Unanswered,
 }
 
 impl Note {
     /// All notes.
-    pub const ALL: [Note; 11] = [
+    pub const ALL: [Note; 12] = [
         Note::DoubleEncoded,
         Note::Redacted,
         Note::ContentElsewhere,
@@ -300,6 +302,7 @@ impl Note {
         Note::TableRow,
         Note::ShortRow,
         Note::HalfMissing,
+        Note::Unanswered,
     ];
 
     /// The name in reports.
@@ -316,6 +319,7 @@ impl Note {
             Note::TableRow => "table_row",
             Note::ShortRow => "short_row",
             Note::HalfMissing => "half_missing",
+            Note::Unanswered => "unanswered",
         }
     }
 }

@@ -12,8 +12,9 @@
 //!
 //! **Limits**: only what is certain without understanding: ids are six characters and more, of capitals and digits or with a
 //! run of four digits, no years, and not the next one of a series. Names of fields have two words and more; lines that speak
-//! of sums, differences or changes are left out. English only. [`ANSWER_BYTES_MAX`] of an answer, [`SOURCE_BYTES_MAX`] of
-//! results, [`IDS_MAX`] ids of an answer and [`FIELDS_MAX`] names of fields are looked at.
+//! of sums, differences or changes are left out. English only. [`ANSWER_BYTES_MAX`] of an answer, [`IDS_MAX`] ids of it and
+//! [`FIELDS_MAX`] names of fields are looked at. What has more than [`SOURCE_BYTES_MAX`] of results, or [`TEXT_BYTES_MAX`] of
+//! texts, is not looked at for ids and numbers: the rest might have them.
 
 use std::{
     borrow::Cow,
@@ -39,6 +40,8 @@ pub const LIKELIHOOD_RATIO: f64 = 3.0;
 pub const ANSWER_BYTES_MAX: usize = 64 << 10;
 /// Bytes of the results of tools that are looked at.
 pub const SOURCE_BYTES_MAX: usize = 1 << 20;
+/// Bytes of all texts of a record that are looked at.
+pub const TEXT_BYTES_MAX: usize = 4 << 20;
 /// Ids of an answer that are looked for.
 pub const IDS_MAX: usize = 200;
 /// Names of fields in results that are looked for.
@@ -166,10 +169,11 @@ fn is_next(one: &str, other: &str) -> bool {
     number(one).zip(number(other)).is_some_and(|(one, other)| one.abs_diff(other) == 1)
 }
 
-/// Numbers of `answer` after the name of a field for which `fields` has other numbers only, and that no text has.
+/// Numbers of `answer` after the name of a field for which `fields` has other numbers only, and that no text has. The
+/// numbers of a field ascend.
 pub fn misstated_numbers(answer: &str, fields: &BTreeMap<String, Vec<f64>>, texts: &[&str]) -> Vec<Contradiction> {
     let mut found = Vec::new();
-    let mut known: Option<Vec<f64>> = None;
+    let mut known: Option<HashSet<u64>> = None;
     for (start, line) in lines(answer) {
         let lower = line.to_ascii_lowercase();
         if !lower.bytes().any(|byte| byte.is_ascii_digit()) || words(&lower).any(|word| COMPUTED.contains(&word)) {
@@ -177,11 +181,11 @@ pub fn misstated_numbers(answer: &str, fields: &BTreeMap<String, Vec<f64>>, text
         }
         for (name, values) in fields {
             let Some((span, number)) = number_after(&lower, name) else { continue };
-            if values.iter().any(|value| agrees(number, *value, &lower[span.clone()])) {
+            if agrees(number, values, &lower[span.clone()]) {
                 continue;
             }
-            let known = known.get_or_insert_with(|| texts.iter().flat_map(|text| numbers(text)).collect());
-            if !known.contains(&number) {
+            let known = known.get_or_insert_with(|| texts.iter().flat_map(|text| numbers(text)).map(bits).collect());
+            if !known.contains(&bits(number)) {
                 found.push(Contradiction { rule: NUMBER_RULE, span: start + span.start..start + span.end });
             }
         }
@@ -205,10 +209,18 @@ fn number_after(line: &str, name: &str) -> Option<(Range<usize>, f64)> {
     (!is_word_before && is_whole).then_some((begin..begin + text.len(), number))
 }
 
-/// Whether a number as it is written is a rounding of `value`.
-fn agrees(number: f64, value: f64, written: &str) -> bool {
+/// Whether a number as it is written is a rounding of one of `values`, which ascend.
+fn agrees(number: f64, values: &[f64], written: &str) -> bool {
     let decimals = written.split_once('.').map_or(0, |(_, decimals)| decimals.len()) as i32;
-    (number - value).abs() <= 0.5 * 10f64.powi(-decimals) + 1e-9
+    let most = 0.5 * 10f64.powi(-decimals) + 1e-9;
+    let next = values.partition_point(|value| *value < number);
+    let near = values[next.saturating_sub(1)..].iter().take(2);
+    near.map(|value| (number - value).abs()).any(|distance| distance <= most)
+}
+
+/// The bits of a number, by which equal ones are found; both zeros have the same.
+fn bits(number: f64) -> u64 {
+    (number + 0.0).to_bits()
 }
 
 fn numbers(text: &str) -> impl Iterator<Item = f64> {
@@ -224,6 +236,7 @@ pub fn fields_of(results: &[&str]) -> BTreeMap<String, Vec<f64>> {
             collect(&value, &mut fields);
         }
     }
+    fields.values_mut().for_each(|values| values.sort_unstable_by(f64::total_cmp));
     fields
 }
 
@@ -368,8 +381,9 @@ impl Engine for ContradictionEngine {
         texts.extend(record.context.iter().map(|passage| &*passage.text));
         texts.extend(asked.iter().map(|args| &**args));
         let mut found = Vec::new();
-        // What was left out of the results might be the source.
-        if left > 0 {
+        // What is left out might be the source.
+        let is_readable = texts.iter().map(|text| text.len()).sum::<usize>() <= TEXT_BYTES_MAX;
+        if left > 0 && is_readable {
             found.extend(misquoted_ids(answer, &results, &texts));
             found.extend(misstated_numbers(answer, &fields_of(&results), &texts));
         }
@@ -440,6 +454,23 @@ mod tests {
         check("Cabin: 9", result, &[result], &[]);
         check("Total baggages: 2/3", result, &[result], &[]);
         check("Subtotal baggages: 5", result, &[result], &[]);
+    }
+
+    #[test]
+    fn a_number_is_compared_with_its_neighbours() {
+        for (number, written, expected) in [
+            (5.0, "5", true),
+            (5.4, "5.4", false),
+            (-3.0, "-3", true),
+            (7.3, "7.3", true),
+            (7.3, "7.30", false),
+            (100.0, "100", false),
+            (0.0, "0", false),
+        ] {
+            assert_eq!(agrees(number, &[-3.0, 5.0, 7.25, 9.0], written), expected, "{written}");
+        }
+        assert!(!agrees(1.0, &[], "1"));
+        assert_eq!(bits(-0.0), bits(0.0));
     }
 
     #[test]

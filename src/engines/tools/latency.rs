@@ -15,7 +15,9 @@
 //! the raised ratios are its program's. `slow_tool` is ours: being slow is no sign of being made up.
 //!
 //! **Limits**: whole milliseconds cannot tell 0.2 ms from 1 ms, so a clock that shows nothing finer raises no ratio.
-//! A clock counts as finer when the time at hand is not whole, or an earlier one of the same stream was not.
+//! A clock counts as finer when the time at hand is not whole, or an earlier one of the same stream was not. Without a
+//! profile nothing is known of the tool either, and a local one takes no time at all: 0 and 1 ms say nothing then, until the
+//! clock has shown to be finer. A call that failed may have failed before it did anything, and is not looked at.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +37,10 @@ pub struct Settings {
     pub floor_without_network_io: bool,
     /// Whether the range counts below the floor too, when it weighs more (seed 002: no).
     pub range_below_floor: bool,
+    /// Whether whole milliseconds below the floor count for a tool without a profile (seed 002).
+    pub coarse_clock_counts: bool,
+    /// Whether calls that failed can be too fast (seed 002).
+    pub failed_calls_count: bool,
     /// Least ratio below the floor.
     pub floor_ratio: f64,
     /// Least ratio below the floor from `near_certain_from` on.
@@ -56,6 +62,8 @@ impl Default for Settings {
             floor_raises_ratio: true,
             floor_without_network_io: false,
             range_below_floor: true,
+            coarse_clock_counts: false,
+            failed_calls_count: false,
             floor_ratio: FLOOR_RATIO,
             near_certain_ratio: NEAR_CERTAIN_RATIO,
             near_certain_from: NEAR_CERTAIN_FROM,
@@ -72,6 +80,8 @@ impl Settings {
             floor_raises_ratio: false,
             floor_without_network_io: true,
             range_below_floor: false,
+            coarse_clock_counts: true,
+            failed_calls_count: true,
             slow_counts: false,
             ..Settings::default()
         }
@@ -102,6 +112,8 @@ pub const NEAR_CERTAIN_FROM: f64 = 0.9;
 pub enum Floor {
     /// Nothing: the tool does no network I/O.
     Off,
+    /// Nothing yet: neither the tool nor the clock is known well enough.
+    Unknown,
     /// Suspicious, with the usual ratio.
     Plain,
     /// Near-certain: network I/O is known, and so is that the clock is fine enough.
@@ -132,6 +144,7 @@ impl Reading {
 pub fn floor_for(network_io: Option<bool>, clock_is_fine: bool, settings: &Settings) -> Floor {
     match network_io {
         Some(false) if !settings.floor_without_network_io => Floor::Off,
+        None if !clock_is_fine && !settings.coarse_clock_counts => Floor::Unknown,
         Some(true) if clock_is_fine && settings.floor_raises_ratio => Floor::Raised,
         _ => Floor::Plain,
     }
@@ -142,6 +155,9 @@ pub fn too_fast(ms: f64, least_ms: f64, floor: Floor, settings: &Settings) -> Re
     let range = against_range(ms, least_ms, settings);
     if ms >= settings.floor_ms || floor == Floor::Off {
         return range;
+    }
+    if floor == Floor::Unknown {
+        return Reading { fired: false, score: 0.0, ..range };
     }
     let floor = against_floor(ms, floor, settings);
     if settings.range_below_floor && range.weight() > floor.weight() { range } else { floor }
@@ -167,7 +183,7 @@ fn against_floor(ms: f64, floor: Floor, settings: &Settings) -> Reading {
     let least_ratio = match floor {
         Floor::Raised if score >= settings.near_certain_from => settings.near_certain_ratio,
         Floor::Raised => settings.floor_ratio,
-        Floor::Off | Floor::Plain => 0.0,
+        Floor::Off | Floor::Unknown | Floor::Plain => 0.0,
     };
     Reading { fired: true, score, likelihood_ratio: settings.likelihood_ratio.max(least_ratio), by_floor: true }
 }
@@ -205,6 +221,25 @@ mod tests {
         assert!(!too_fast(0.3, 0.1, floor_for(Some(false), true, &settings), &settings).fired);
         assert_eq!(floor_for(Some(true), true, &Settings::seed()), Floor::Plain);
         assert_eq!(floor_for(Some(false), true, &Settings::seed()), Floor::Plain);
+    }
+
+    #[test]
+    fn what_is_unknown_waits_for_a_finer_clock() {
+        let fires = |ms, network_io, fine, settings: &Settings| {
+            too_fast(ms, 2.0, floor_for(network_io, fine, settings), settings).fired
+        };
+        let (ours, seed) = (Settings::default(), Settings::seed());
+        for (ms, network_io, fine, expected) in [
+            (0.0, None, false, [false, true]),
+            (1.0, None, false, [false, true]),
+            (0.0, None, true, [true, true]),
+            (0.5, None, true, [true, true]),
+            (0.0, Some(true), false, [true, true]),
+            (2.0, None, false, [false, false]),
+        ] {
+            let found = [&ours, &seed].map(|settings| fires(ms, network_io, fine, settings));
+            assert_eq!(found, expected, "{ms} ms, {network_io:?}, {fine}");
+        }
     }
 
     #[test]

@@ -208,11 +208,9 @@ fn schema_signal(answer: &Answer<'_, '_>, profile: Option<&Profile>, settings: &
 }
 
 fn latency_signal(record: &Record<'_>, profile: Option<&Profile>, settings: &latency::Settings) -> Option<Signal> {
-    let ms = record.execution_time_ms?;
+    let ms = record.execution_time_ms.filter(|_| settings.failed_calls_count || !is_error(record))?;
     let (least_ms, _) = latency_range(profile);
-    let clock_is_fine = ms.fract() != 0.0;
-    let floor = latency::floor_for(network_io(profile), clock_is_fine, settings);
-    let reading = latency::too_fast(ms, least_ms, floor, settings);
+    let reading = reading(ms, profile, ms.fract() != 0.0, settings);
     let mut signal = fabricated(latency::SIGNAL, settings.likelihood_ratio, latency::LIKELIHOOD_RATIO);
     signal.score = reading.score;
     signal.likelihood_ratio = reading.likelihood_ratio;
@@ -226,15 +224,16 @@ fn latency_signal(record: &Record<'_>, profile: Option<&Profile>, settings: &lat
     })
 }
 
+fn reading(ms: f64, profile: Option<&Profile>, clock_is_fine: bool, settings: &latency::Settings) -> latency::Reading {
+    let floor = latency::floor_for(network_io(profile), clock_is_fine, settings);
+    latency::too_fast(ms, latency_range(profile).0, floor, settings)
+}
+
 /// What the latency signal becomes when the clock is fine, for a whole number of milliseconds below the floor.
 fn latency_if_fine(record: &Record<'_>, profile: Option<&Profile>, settings: &latency::Settings) -> Option<(f64, f64)> {
     let ms = record.execution_time_ms.filter(|ms| ms.fract() == 0.0 && *ms < settings.floor_ms)?;
-    let floor = latency::floor_for(network_io(profile), true, settings);
-    if floor != latency::Floor::Raised {
-        return None;
-    }
-    let reading = latency::too_fast(ms, latency_range(profile).0, floor, settings);
-    reading.fired.then_some((reading.score, reading.likelihood_ratio))
+    let [coarse, fine] = [false, true].map(|clock_is_fine| reading(ms, profile, clock_is_fine, settings));
+    (fine.fired && fine != coarse).then_some((fine.score, fine.likelihood_ratio))
 }
 
 fn pattern_signal(answer: &Answer<'_, '_>, profile: Option<&Profile>, settings: &pattern::Settings) -> Option<Signal> {
@@ -379,13 +378,27 @@ mod tests {
 
     #[test]
     fn a_whole_millisecond_waits_for_the_clock() {
-        let if_fine = |ms| {
+        let profile = profile();
+        let if_fine = |ms, profile| {
             let mut row = Row::default();
-            fill_row(&record(r#"{"rows": [1]}"#, ms), Some(&profile()), &Settings::default(), &mut row);
-            (row.latency_if_fine, row.tier0[1].likelihood_ratio)
+            fill_row(&record(r#"{"rows": [1]}"#, ms), profile, &Settings::default(), &mut row);
+            let signal = row.tier0.iter().find(|signal| signal.id == latency::SIGNAL).unwrap();
+            (row.latency_if_fine, signal.fired, signal.likelihood_ratio)
         };
-        assert_eq!(if_fine(0.0), (Some((1.0, 50.0)), 3.5));
-        assert_eq!(if_fine(0.1), (None, 50.0));
-        assert_eq!(if_fine(5.0), (None, 3.5));
+        assert_eq!(if_fine(0.0, Some(&profile)), (Some((1.0, 50.0)), true, 3.5));
+        assert_eq!(if_fine(0.1, Some(&profile)), (None, true, 50.0));
+        assert_eq!(if_fine(5.0, Some(&profile)), (None, true, 3.5));
+        assert_eq!(if_fine(1.0, None), (Some((0.5f64.sqrt(), 3.5)), false, 3.5));
+        assert_eq!(if_fine(0.1, None), (None, true, 3.5));
+        assert_eq!(if_fine(5.0, None), (None, false, 3.5));
+    }
+
+    #[test]
+    fn a_call_that_failed_is_not_too_fast() {
+        let failed = r#"{"error": "no such tool"}"#;
+        let is_known = |settings: &Settings| {
+            tier0(&record(failed, 0.5), None, settings).iter().any(|signal| signal.id == latency::SIGNAL)
+        };
+        assert_eq!([Settings::default(), Settings::seed()].map(|settings| is_known(&settings)), [false, true]);
     }
 }

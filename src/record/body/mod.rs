@@ -69,6 +69,8 @@ pub(super) struct Answer<'a> {
     pub latency_ms: Option<f64>,
     pub ttft_ms: Option<f64>,
     pub notes: Notes,
+    /// Why nothing of the body is read.
+    pub problem: Option<String>,
 }
 
 /// What a request body, a list of messages or a text asks.
@@ -312,13 +314,25 @@ fn answer_in_text(text: Cow<'_, str>) -> Answer<'_> {
             Err(_) => Answer::of_text(text),
         };
     }
-    const MARKS: [&str; 5] = ["\"choices\"", "\"error\"", "\"candidates\"", "\"stop_reason\"", "\"output\""];
+    const MARKS: [&str; 7] = [
+        "\"choices\"",
+        "\"error\"",
+        "\"candidates\"",
+        "\"stop_reason\"",
+        "\"output\"",
+        "\"type\":\"message\"",
+        "\"type\": \"message\"",
+    ];
     let may_be_body = text.starts_with('{') && MARKS.iter().any(|mark| text.contains(mark));
     if !may_be_body {
         return Answer::of_text(text);
     }
     match Json::parse_text(text.clone()).map(read_response_body) {
         Ok(Ok(answer)) => answer,
+        Err(text) if is_cut_body(&text) => {
+            let problem = format!("breaks off in a body of {} bytes and is left out", text.len());
+            Answer { problem: Some(problem), ..Answer::default() }
+        }
         _ => Answer::of_text(text),
     }
 }
@@ -327,6 +341,19 @@ fn answer_in_text(text: Cow<'_, str>) -> Answer<'_> {
 fn server_sent(text: &str) -> Vec<Json<'static>> {
     let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
     data.filter_map(|data| Json::parse(data.trim().as_bytes()).ok().map(Json::into_owned)).collect()
+}
+
+/// Whether a text is the beginning of a response body: one that was cut off by what logged it. What a model said is no
+/// body: it has none of the keys of the envelope.
+fn is_cut_body(text: &str) -> bool {
+    const ENVELOPES: [&[&str]; 4] = [
+        &["\"choices\"", "\"message\""],
+        &["\"candidates\"", "\"content\"", "\"parts\""],
+        &["\"type\"", "\"message\"", "\"role\"", "\"content\""],
+        &["\"object\"", "\"response\"", "\"output\""],
+    ];
+    let ends_inside = || Json::parse(text.as_bytes()).is_err_and(|error| error.byte >= text.trim_end().len());
+    ENVELOPES.iter().any(|keys| keys.iter().all(|key| text.contains(key))) && ends_inside()
 }
 
 fn question_in_text(text: Cow<'_, str>) -> Conversation<'_> {
@@ -524,5 +551,26 @@ mod tests {
         for json in ["[]", "[1]", r#"[{"a":1}]"#, r#"[{"candidates":["Bob"]}]"#, r#"["[DONE]"]"#] {
             assert_eq!(read(json).text.as_deref(), Some(json));
         }
+    }
+
+    #[test]
+    fn a_body_that_was_cut_off_is_no_answer() {
+        let check = |text: &str, expected: Option<&str>| {
+            let answer = read_answer(Json::String(text.into())).unwrap();
+            assert_eq!((answer.text.as_deref(), answer.problem.is_some()), (expected, expected.is_none()), "{text}");
+        };
+        let whole = r#"{"id":"c","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"The answer is 42, and more"}}]}"#;
+        check(whole, Some("The answer is 42, and more"));
+        for end in [whole.len() - 1, whole.len() - 10, whole.len() - 30, whole.len() - 5] {
+            check(&whole[..end], None);
+        }
+        let message = r#"{"id":"m","type":"message","role":"assistant","content":[{"type":"text","text":"Hel"#;
+        check(message, None);
+        check(&message.replace(':', ": "), None);
+        // What a model says may be JSON, and may break off.
+        let said = r#"{"choices": ["a", "b"#;
+        check(said, Some(said));
+        let with_text = r#"{"choices":[{"message":{"content":"a"}}]} and more"#;
+        check(with_text, Some(with_text));
     }
 }

@@ -9,7 +9,10 @@
 //!
 //! **Source**: langsmith 0.14, `RunTree`; times in RFC 3339 or in milliseconds since 1970.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+};
 
 use super::{Call, Entries, Joined, Outcome, aside, is_said, name_at, parent};
 use crate::record::{
@@ -35,33 +38,50 @@ pub(super) fn read<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
     }
     let runs =
         lists.into_iter().flatten().flat_map(|list| if let Json::Array(runs) = list { runs } else { Vec::new() });
-    let mut merged: Vec<Json<'a>> = Vec::new();
+    let mut merged: Vec<Merged<'a>> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for run in runs {
         let id = name_at(&run, &["id"]).or_else(|| name_at(&run, &["dotted_order"]));
         // A patch may come without an id: its place in the tree ends with it.
         let key = id.map(|id| id.rsplit('Z').next().unwrap_or_default().to_owned()).unwrap_or_default();
         match known.get(&key).filter(|_| !key.is_empty()) {
-            Some(index) => merge(&mut merged[*index], run),
+            Some(index) => merged[*index].add(run),
             None => {
                 known.insert(key, merged.len());
-                merged.push(run);
+                merged.push(Merged { run, places: HashMap::new() });
             }
         }
     }
     if merged.is_empty() {
         entries.aside(Container::LangSmith, "no run");
     }
-    merged.into_iter().for_each(|one| entries.push(run(one)));
+    merged.into_iter().for_each(|one| entries.push(run(one.run)));
 }
 
-/// What a later part of a run says replaces what an earlier one said.
-fn merge<'a>(run: &mut Json<'a>, later: Json<'a>) {
-    let (Json::Object(entries), Json::Object(later)) = (run, later) else { return };
-    for (key, value) in later.into_iter().filter(|(_, value)| is_said(value)) {
-        match entries.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, known)) => *known = value,
-            None => entries.push((key, value)),
+/// A run, put together of what a batch says of it.
+struct Merged<'a> {
+    run: Json<'a>,
+    /// Where its keys stand; empty as long as there is nothing to merge.
+    places: HashMap<Cow<'a, str>, usize>,
+}
+
+impl<'a> Merged<'a> {
+    /// What a later part of a run says replaces what an earlier one said.
+    fn add(&mut self, later: Json<'a>) {
+        let (Json::Object(entries), Json::Object(later)) = (&mut self.run, later) else { return };
+        if self.places.is_empty() {
+            // Of keys that come twice the first counts, as everywhere.
+            let places = entries.iter().enumerate().rev();
+            self.places = places.map(|(place, (key, _))| (key.clone(), place)).collect();
+        }
+        for (key, value) in later.into_iter().filter(|(_, value)| is_said(value)) {
+            match self.places.get(&key) {
+                Some(place) => entries[*place].1 = value,
+                None => {
+                    self.places.insert(key.clone(), entries.len());
+                    entries.push((key, value));
+                }
+            }
         }
     }
 }
@@ -226,5 +246,22 @@ fn unwrap_output(mut outputs: Json<'_>) -> Json<'_> {
     match is_alone.then(|| outputs.take("output")).flatten() {
         Some(output) => output,
         None => outputs,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_later_replaces_what_was_said_before() {
+        let parse = |text: &str| Json::parse(text.as_bytes()).unwrap().into_owned();
+        let mut merged = Merged { run: parse(r#"{"id":"a","name":"f","end":null}"#), places: HashMap::new() };
+        merged.add(parse(r#"{"name":null,"end":1,"error":""}"#));
+        merged.add(parse(r#"{"name":"g","outputs":{},"tags":[]}"#));
+        merged.add(parse(r#"{"outputs":{"x":1}}"#));
+        let expected = r#"{"id":"a","name":"g","end":1,"outputs":{"x":1},"tags":[]}"#;
+        assert_eq!(merged.run.to_compact_string(), expected);
+        assert_eq!(merged.places.len(), 5, "each key is found by one look");
     }
 }

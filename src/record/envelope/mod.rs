@@ -182,6 +182,9 @@ impl<'a> Call<'a> {
         if answer.dialect.is_some() {
             self.record.format.dialect = answer.dialect;
         }
+        if let Some(problem) = answer.problem.take() {
+            self.problem("response", problem);
+        }
         let record = &mut self.record;
         record.response_id = record.response_id.take().or_else(|| answer.id.clone());
         record.id = record.id.take().or(answer.id);

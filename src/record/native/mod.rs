@@ -380,7 +380,11 @@ impl<'a, 's> Draft<'a, 's> {
         }
         let (value, _) = self.take(Field::Response)?;
         let answer = body::read_answer(value);
-        self.keep(Field::Response, answer.map_err(|value| values::misplaced(&value, "text")))
+        let mut answer = self.keep(Field::Response, answer.map_err(|value| values::misplaced(&value, "text")))?;
+        if let Some(problem) = answer.problem.take() {
+            self.refuse(Field::Response, problem.into());
+        }
+        Some(answer)
     }
 
     fn read_prompt(&mut self, value: Json<'a>) -> Conversation<'a> {

@@ -31,6 +31,8 @@ pub enum Said {
         content: Json<'static>,
         /// The result of the one tool that the line answers for, with its structure.
         structured: Option<Json<'static>>,
+        /// Whether the client says it, and neither a user nor a tool.
+        is_meta: bool,
     },
     /// The model, or one block of what it says.
     Assistant {
@@ -60,9 +62,10 @@ pub fn read(mut value: Json<'static>) -> Result<Part, String> {
     let said = match role.as_deref() {
         Some("user") => {
             let content = message.take("content").unwrap_or_default();
+            let is_meta = value.get("isMeta").and_then(Json::as_bool) == Some(true);
             let structured =
                 value.take("toolUseResult").filter(|result| results(&content) == 1 && says_something(result));
-            Said::User { structured, content }
+            Said::User { structured, content, is_meta }
         }
         Some("assistant") if text(&message, "model").as_deref() == Some(SYNTHETIC) => {
             if value.get("isApiErrorMessage").and_then(Json::as_bool) != Some(true) {

@@ -1,0 +1,101 @@
+//! What was said to a model since it spoke last.
+//!
+//! Sessions of agents have one line per thing said, and none for a call. What no answer follows is a call all the same when
+//! the user or a tool said something: one that was interrupted. Frames that a client writes for itself are no reason for
+//! one: texts in a tag (`<environment_context>…</environment_context>`), its instructions, its note of an interruption.
+
+use crate::{
+    input::Place,
+    record::{
+        Format, Note,
+        json::{Json, Number},
+    },
+};
+
+use super::{Joined, Step, Whole};
+
+/// How texts begin that are none of the user's, beside those in tags.
+const FRAMES: [&str; 2] = ["# AGENTS.md", "[Request interrupted"];
+
+/// What was said, in order.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    items: Vec<Json<'static>>,
+    /// Where and when the first stands.
+    begun: Option<(Place, Option<i64>)>,
+    /// What they took in the input.
+    bytes: u64,
+    wants_answer: bool,
+}
+
+impl Inputs {
+    /// Adds what the piece at hand says.
+    pub fn push(&mut self, step: &Step, item: Json<'static>, time_ms: Option<i64>, wants_answer: bool) {
+        self.begun.get_or_insert_with(|| (step.place.clone(), time_ms));
+        self.bytes += step.bytes;
+        self.wants_answer |= wants_answer;
+        self.items.push(item);
+    }
+
+    /// What they took in the input.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether nothing was said.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// What was said.
+    pub fn into_items(self) -> Vec<Json<'static>> {
+        self.items
+    }
+
+    /// The call that has no answer, when there is one; `tree` makes it of the items and the time.
+    pub fn unanswered(
+        self,
+        format: Format,
+        tree: impl FnOnce(Vec<Json<'static>>, Option<Json<'static>>) -> Json<'static>,
+    ) -> Option<Joined> {
+        let (place, time_ms) = self.begun.filter(|_| self.wants_answer)?;
+        let mut joined = Joined::new(place, format, Whole::Tree(tree(self.items, timestamp(time_ms))));
+        // Its lines are counted as merged, as those of a call with an answer are.
+        (joined.is_further, joined.is_paired) = (true, true);
+        joined.notes.add(Note::Unanswered);
+        Some(joined)
+    }
+}
+
+/// Whether a text is what a user says.
+pub fn is_users(text: &str) -> bool {
+    let text = text.trim();
+    let is_tagged = text.starts_with('<') && text.ends_with('>');
+    !text.is_empty() && !is_tagged && !FRAMES.iter().any(|frame| text.starts_with(frame))
+}
+
+/// A time as trees have it.
+pub fn timestamp(time_ms: Option<i64>) -> Option<Json<'static>> {
+    let ms = time_ms.and_then(|ms| u64::try_from(ms).ok())?;
+    Some(Json::Number(Number::Unsigned(ms)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_of_clients_are_no_questions() {
+        for (text, expected) in [
+            ("Where are the tests?", true),
+            ("<div> or <p>?", true),
+            ("", false),
+            ("<environment_context>\n<cwd>/</cwd>\n</environment_context>", false),
+            ("<command-name>/exit</command-name>", false),
+            ("# AGENTS.md instructions for /srv", false),
+            ("[Request interrupted by user]", false),
+        ] {
+            assert_eq!(is_users(text), expected, "{text}");
+        }
+    }
+}
