@@ -280,7 +280,7 @@ fn mcp_calls_are_paired_by_id_and_connection() {
             r#"weather({"city":"Bern"}) = nothing in None"#,
         ]
     );
-    assert_eq!(run.problems, ["result has no answer in the log"]);
+    assert_eq!(run.problems, ["half_missing"]);
     let asides = run.fates.iter().filter(|fate| matches!(fate, Fate::Aside(_))).count();
     assert_eq!(asides, 6);
 }

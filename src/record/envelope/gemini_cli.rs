@@ -15,7 +15,7 @@ use std::borrow::Cow;
 
 use super::{Call, Entries, Outcome};
 use crate::record::{
-    Container, Dialect, ToolCall,
+    Container, Dialect, Note, ToolCall,
     body::{
         Conversation,
         message::{result_text, take_name, take_text, text_of},
@@ -60,6 +60,7 @@ pub(super) fn read<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
         let mut call = of_session(session);
         call.asked(conversation(asked));
         call.times(last_said, None, None);
+        call.record.notes.add(Note::Unanswered);
         entries.push(Ok(call.finish()));
     }
     if entries.list.is_empty() {
