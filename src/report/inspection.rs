@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{
     formats::FormatSummary,
+    table::counted,
     terminal::{Styles, clip, guard_line, safe},
     verdict_record::place,
 };
@@ -120,25 +121,20 @@ impl Inspection {
     /// The page for people.
     pub fn page(&self, styles: &Styles) -> String {
         let mut page = Page { out: String::new(), heading: styles.heading };
+        let parts = [
+            (self.records, "record", "records"),
+            (self.pieces, "part of a record", "parts of records"),
+            (self.parent, "parent", "parents"),
+            (self.skipped, "without a call", "without a call"),
+            (self.rejected, "rejected", "rejected"),
+        ];
+        let parts = parts.into_iter().filter(|(count, ..)| *count > 0);
         page.line(&format!(
-            "{} {} in {} {} ({} bytes): {}",
-            self.units,
-            if self.units == 1 { "unit" } else { "units" },
-            self.files,
-            if self.files == 1 { "source" } else { "sources" },
-            self.bytes,
-            [
-                ("records", self.records),
-                ("parts of records", self.pieces),
-                ("parent", self.parent),
-                ("without a call", self.skipped),
-                ("rejected", self.rejected)
-            ]
-            .iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(name, count)| format!("{count} {name}"))
-            .collect::<Vec<_>>()
-            .join(", ")
+            "{} in {} ({}): {}",
+            counted(self.units, "unit", "units"),
+            counted(self.files, "source", "sources"),
+            counted(self.bytes, "byte", "bytes"),
+            parts.map(|(count, one, many)| counted(count, one, many)).collect::<Vec<_>>().join(", ")
         ));
         if !self.ledger_adds_up {
             page.line("this does not add up: units were lost or counted twice");
