@@ -21,7 +21,10 @@ use crate::{
     record::{
         Aside, Dialect, Format,
         json::Json,
-        piece::claude_code::{Line, Said},
+        piece::{
+            claude_code::{Line, Said},
+            mcp::plain_result,
+        },
     },
     stats::hash,
 };
@@ -134,9 +137,9 @@ impl Assembler {
         let name = session.as_ref().map_or_else(|| hash::name(&step.place.source), |session| hash::name(session));
         let key = Key::ClaudeCode(hash::combine(name, hash::name(&chain)));
         match said {
-            Said::User { content, structured, is_meta } => {
+            Said::User { content, is_meta } => {
                 let (is_text, wants_answer) = (has_text(&content), !is_meta && wants_answer(&content));
-                step.note_results(name, session.as_ref(), &content, structured, time_ms);
+                step.note_results(name, session.as_ref(), &content, time_ms);
                 let number = self.turn(step, key, session);
                 let input = object([("role", string("user")), ("content", content)]);
                 let format = step.format;
@@ -260,25 +263,16 @@ impl Step {
     }
 
     /// Notes the results of tools in a line of the user.
-    fn note_results(
-        &mut self,
-        scope: u64,
-        session: Option<&Arc<str>>,
-        content: &Json<'_>,
-        mut structured: Option<Json<'static>>,
-        time_ms: Option<i64>,
-    ) {
+    fn note_results(&mut self, scope: u64, session: Option<&Arc<str>>, content: &Json<'_>, time_ms: Option<i64>) {
         let blocks = content.as_array().unwrap_or_default();
         let results = blocks.iter().filter(|block| block.get("type").and_then(Json::as_str) == Some("tool_result"));
         let actions = results.filter_map(|block| {
             let is_error = block.get("is_error").and_then(Json::as_bool) == Some(true);
             let said = block.get("content").cloned().unwrap_or_default().into_owned();
-            // What a tool says when it failed stands in the content alone.
-            let structured = structured.take().filter(|value| !is_error && value.as_object().is_some());
             Some(Action::Result {
                 id: block.get("tool_use_id")?.as_str()?.to_owned(),
                 tool: None,
-                result: structured.unwrap_or_else(|| text_of(said)),
+                result: plain_result(text_of(said)),
                 is_error,
                 time_ms,
                 duration_ms: None,

@@ -344,7 +344,7 @@ fn a_claude_code_session_becomes_calls_of_the_model_and_of_tools() {
     let replay = CALL.replace("\"uuid\":\"a2\"", "\"uuid\":\"a9\",\"isSidechain\":true");
     let run = run(Container::ClaudeCode, &[summary, USER, TEXT, CALL, RESULT, DONE, &replay]);
     let expected = [
-        (4, r#"Bash({"command":"bun test"}) = {"stdout":"2 pass","stderr":""} in Some(2800.0)"#),
+        (4, r#"Bash({"command":"bun test"}) = "2 pass" in Some(2800.0)"#),
         (
             3,
             concat!(

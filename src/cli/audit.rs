@@ -115,12 +115,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
 
+    let bar = Bar::new(reader.bytes_on_disk_expected(), args.quiet);
     let mut sinks = Vec::new();
     for output in &outputs {
         let records = args.records.unwrap_or_else(|| output.format.default_records());
-        sinks.push(Sink::new(&*output.format, records, output.open()?));
+        sinks.push(Sink::new(&*output.format, records, output.open(&bar)?));
     }
-    let bar = Bar::new(reader.bytes_on_disk_expected(), args.quiet);
     let result = pool.install(|| auditor.audit(&mut reader, &filter, &mut sinks, |progress| bar.update(progress)));
     bar.finish();
     let nobody_reads = !sinks.is_empty() && sinks.iter().all(Sink::is_closed);
@@ -160,9 +160,9 @@ struct Output {
 }
 
 impl Output {
-    fn open(&self) -> anyhow::Result<Box<dyn io::Write + Send>> {
+    fn open(&self, bar: &Bar) -> anyhow::Result<Box<dyn io::Write + Send>> {
         let Some(path) = self.written() else {
-            return Ok(Box::new(BufWriter::new(io::stdout())));
+            return Ok(Box::new(BufWriter::new(bar.stdout())));
         };
         let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(Box::new(BufWriter::new(file)))

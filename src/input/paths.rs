@@ -26,7 +26,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use walkdir::WalkDir;
 
 /// Extensions of logs.
-pub const LOG_EXTENSIONS: [&str; 4] = ["jsonl", "ndjson", "json", "log"];
+pub const LOG_EXTENSIONS: [&str; 6] = ["jsonl", "ndjson", "json", "log", "csv", "tsv"];
 
 /// Extensions that may follow those of logs.
 pub const COMPRESSED_EXTENSIONS: [&str; 2] = ["gz", "zst"];

@@ -265,7 +265,12 @@ impl<'s> State<'s> {
     fn rejected(&mut self, reason: String, at: At<'_>) {
         self.seen.rejected += 1;
         // Offsets differ from line to line and would tell apart what is the same.
-        let reason: String = reason.chars().filter(|c| !c.is_ascii_digit()).collect();
+        let is_number = |word: &&str| {
+            let digits = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let words: Vec<&str> = reason.split(' ').filter(|word| !is_number(word)).collect();
+        let reason = words.join(" ");
         count(&mut self.rejections, self.names.shown(&reason).into_owned(), at);
     }
 
@@ -310,15 +315,18 @@ impl<'s> State<'s> {
         let mut rows: Vec<(String, String)> = Vec::new();
         let mut row = |name: &str, text: &str| {
             // What the names hide is looked for in more than is shown, so that no cut hides it from them.
-            let wide = self.names.shown(&text[..text.floor_char_boundary(2 * EXCERPT_BYTES)]);
-            let cut = &wide[..wide.floor_char_boundary(EXCERPT_BYTES)];
-            let shown = cut;
             let is_text = TEXTS.iter().any(|field| name.starts_with(field));
+            let wide = &text[..text.floor_char_boundary(2 * EXCERPT_BYTES)];
+            // Only names end in this sign because they were cut.
+            let said = wide.trim_end_matches(if is_text { '…' } else { '\0' });
+            let wide = format!("{}{}", self.names.shown(said), &wide[said.len()..]);
+            let shown = &wide[..wide.floor_char_boundary(EXCERPT_BYTES)];
+            let shown_bytes = shown.len();
             let shown = match (is_text, self.names.shows_sensitive()) {
                 (true, false) => excerpt::quote(&wide, 0..shown.len(), &[]),
                 _ => excerpt::unredacted_quote(shown, 0..shown.len()),
             };
-            let more = if cut.len() < text.len() { format!(" … ({} bytes)", text.len()) } else { String::new() };
+            let more = if shown_bytes < text.len() { format!(" … ({} bytes)", text.len()) } else { String::new() };
             rows.push((name.to_owned(), shown + &more));
         };
         row("format", &record.format.to_string());

@@ -17,7 +17,8 @@
 //! **Limits**: whole milliseconds cannot tell 0.2 ms from 1 ms, so a clock that shows nothing finer raises no ratio.
 //! A clock counts as finer when the time at hand is not whole, or an earlier one of the same stream was not. Without a
 //! profile nothing is known of the tool either, and a local one takes no time at all: 0 and 1 ms say nothing then, until the
-//! clock has shown to be finer. A call that failed may have failed before it did anything, and is not looked at.
+//! clock has shown to be finer. A call that failed may have failed before it did anything, and is not looked at; nor is a time
+//! whose unit is assumed (`duration`), without a profile: seconds would be condemned as milliseconds.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +42,8 @@ pub struct Settings {
     pub coarse_clock_counts: bool,
     /// Whether calls that failed can be too fast (seed 002).
     pub failed_calls_count: bool,
+    /// Whether a time whose unit the log does not tell counts for a tool without a profile (seed 002).
+    pub assumed_unit_counts: bool,
     /// Least ratio below the floor.
     pub floor_ratio: f64,
     /// Least ratio below the floor from `near_certain_from` on.
@@ -64,6 +67,7 @@ impl Default for Settings {
             range_below_floor: true,
             coarse_clock_counts: false,
             failed_calls_count: false,
+            assumed_unit_counts: false,
             floor_ratio: FLOOR_RATIO,
             near_certain_ratio: NEAR_CERTAIN_RATIO,
             near_certain_from: NEAR_CERTAIN_FROM,
@@ -82,6 +86,7 @@ impl Settings {
             range_below_floor: false,
             coarse_clock_counts: true,
             failed_calls_count: true,
+            assumed_unit_counts: true,
             slow_counts: false,
             ..Settings::default()
         }

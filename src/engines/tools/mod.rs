@@ -26,7 +26,7 @@ pub use profile::{Profile, ProfileError, ToolProfile};
 
 use super::{About, Question, RatioSource, Row, Signal, Tier, row::FIELDS_MAX, row::Field};
 use crate::{
-    record::{Kind, Record, json::Json},
+    record::{Kind, LatencySource, Record, json::Json},
     stats::hash,
 };
 
@@ -208,7 +208,7 @@ fn schema_signal(answer: &Answer<'_, '_>, profile: Option<&Profile>, settings: &
 }
 
 fn latency_signal(record: &Record<'_>, profile: Option<&Profile>, settings: &latency::Settings) -> Option<Signal> {
-    let ms = record.execution_time_ms.filter(|_| settings.failed_calls_count || !is_error(record))?;
+    let ms = execution_time_ms(record, profile, settings)?;
     let (least_ms, _) = latency_range(profile);
     let reading = reading(ms, profile, ms.fract() != 0.0, settings);
     let mut signal = fabricated(latency::SIGNAL, settings.likelihood_ratio, latency::LIKELIHOOD_RATIO);
@@ -224,6 +224,13 @@ fn latency_signal(record: &Record<'_>, profile: Option<&Profile>, settings: &lat
     })
 }
 
+/// The time of a call, where it can say that the call was too fast.
+fn execution_time_ms(record: &Record<'_>, profile: Option<&Profile>, settings: &latency::Settings) -> Option<f64> {
+    let is_assumed = profile.is_none() && record.latency_source == Some(LatencySource::Assumed);
+    let counts = (settings.failed_calls_count || !is_error(record)) && (settings.assumed_unit_counts || !is_assumed);
+    record.execution_time_ms.filter(|_| counts)
+}
+
 fn reading(ms: f64, profile: Option<&Profile>, clock_is_fine: bool, settings: &latency::Settings) -> latency::Reading {
     let floor = latency::floor_for(network_io(profile), clock_is_fine, settings);
     latency::too_fast(ms, latency_range(profile).0, floor, settings)
@@ -231,7 +238,10 @@ fn reading(ms: f64, profile: Option<&Profile>, clock_is_fine: bool, settings: &l
 
 /// What the latency signal becomes when the clock is fine, for a whole number of milliseconds below the floor.
 fn latency_if_fine(record: &Record<'_>, profile: Option<&Profile>, settings: &latency::Settings) -> Option<(f64, f64)> {
-    let ms = record.execution_time_ms.filter(|ms| ms.fract() == 0.0 && *ms < settings.floor_ms)?;
+    let ms = execution_time_ms(record, profile, settings)?;
+    if ms.fract() != 0.0 || ms >= settings.floor_ms {
+        return None;
+    }
     let [coarse, fine] = [false, true].map(|clock_is_fine| reading(ms, profile, clock_is_fine, settings));
     (fine.fired && fine != coarse).then_some((fine.score, fine.likelihood_ratio))
 }

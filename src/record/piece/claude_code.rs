@@ -1,8 +1,8 @@
 //! Lines of a Claude Code session (`~/.claude/projects/**/*.jsonl`).
 //!
 //! `{type, uuid, parentUuid, sessionId, timestamp, isSidechain, message {id, model, role, content, stop_reason, usage}}`;
-//! the content is that of Anthropic Messages. The result of a tool is a block of the next line of the user, and stands
-//! once more, with its structure, in `toolUseResult`.
+//! the content is that of Anthropic Messages. The result of a tool is a block of the next line of the user: what the model was
+//! given. `toolUseResult` beside it is the client's own account, which repeats what the model had asked for, and is left out.
 //!
 //! **Source**: shapes seen in several public test suites (ccusage and others); there is no specification.
 
@@ -29,8 +29,6 @@ pub enum Said {
     User {
         /// Text, or blocks.
         content: Json<'static>,
-        /// The result of the one tool that the line answers for, with its structure.
-        structured: Option<Json<'static>>,
         /// Whether the client says it, and neither a user nor a tool.
         is_meta: bool,
     },
@@ -63,9 +61,7 @@ pub fn read(mut value: Json<'static>) -> Result<Part, String> {
         Some("user") => {
             let content = message.take("content").unwrap_or_default();
             let is_meta = value.get("isMeta").and_then(Json::as_bool) == Some(true);
-            let structured =
-                value.take("toolUseResult").filter(|result| results(&content) == 1 && says_something(result));
-            Said::User { structured, content, is_meta }
+            Said::User { content, is_meta }
         }
         Some("assistant") if text(&message, "model").as_deref() == Some(SYNTHETIC) => {
             if value.get("isApiErrorMessage").and_then(Json::as_bool) != Some(true) {
@@ -78,22 +74,12 @@ pub fn read(mut value: Json<'static>) -> Result<Part, String> {
         _ => return Ok(Part::Aside("a line of a session that is no message")),
     };
     let is_sidechain = value.get("isSidechain").and_then(Json::as_bool) == Some(true);
-    let chain = text(&value, "agentId").or_else(|| is_sidechain.then(|| "sidechain".to_owned()));
+    // Lines of the main conversation name the agent whose result they bring.
+    let chain = is_sidechain.then(|| text(&value, "agentId").unwrap_or_else(|| "sidechain".to_owned()));
     Ok(Part::ClaudeCode(Line {
         session: text(&value, "sessionId"),
         chain: chain.unwrap_or_default(),
         time_ms: time_ms(value.get("timestamp")),
         said,
     }))
-}
-
-/// Whether a structure has anything but empty places in it.
-fn says_something(result: &Json<'_>) -> bool {
-    result.as_object().is_some_and(|entries| entries.iter().any(|(_, value)| !matches!(value, Json::Null)))
-}
-
-/// Results of tools in a content.
-fn results(content: &Json<'_>) -> usize {
-    let is_result = |block: &&Json<'_>| block.get("type").and_then(Json::as_str) == Some("tool_result");
-    content.as_array().unwrap_or_default().iter().filter(is_result).count()
 }
