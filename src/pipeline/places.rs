@@ -24,6 +24,8 @@ use crate::record::{
 const LEAVES_MAX: usize = 64;
 /// Names up to this length are looked for behind a prefix.
 const NAME_BYTES_MAX: usize = 128;
+/// What a key sounds like is told by so much of it.
+const KEY_BYTES: usize = 64;
 /// JSON in strings is looked into so often.
 const DECODED_MAX: usize = 2;
 /// Nesting that is looked into.
@@ -254,7 +256,7 @@ impl Search<'_, '_> {
                 },
                 // Fractions of seconds are cut in one place and rounded in another.
                 Value::Moment(wanted)
-                    if self.fits(sought.hints) && moment_ms(value).is_some_and(|ms| ms.abs_diff(*wanted) <= 1) =>
+                    if moment_ms(value).is_some_and(|ms| ms.abs_diff(*wanted) <= 1) && self.fits(sought.hints) =>
                 {
                     (true, None)
                 }
@@ -274,7 +276,9 @@ impl Search<'_, '_> {
     /// Whether the key at hand sounds like a field.
     fn fits(&self, hints: &[&str]) -> bool {
         let key = self.path.iter().rev().find_map(|step| match step {
-            Step::Key(key) | Step::Element(_, Some(key)) => Some(key.to_ascii_lowercase()),
+            Step::Key(key) | Step::Element(_, Some(key)) => {
+                Some(key[..key.floor_char_boundary(KEY_BYTES)].to_ascii_lowercase())
+            }
             _ => None,
         });
         key.is_some_and(|key| hints.iter().any(|hint| key.contains(hint)))

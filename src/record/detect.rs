@@ -9,7 +9,7 @@
 //!
 //! **Limits**: a key of a writer in a record of somebody else can mislead; `--format-in` overrides.
 
-use super::{Container, json::Json, stream::Stream};
+use super::{Container, json::Json, mapping::Mapping, stream::Stream};
 
 macro_rules! marks {
     ($($name:ident = $($key:literal)|+;)*) => {
@@ -126,7 +126,7 @@ const OBSERVATION_TYPES: [&str; 12] = [
 
 /// Lines of Claude Code sessions that hold no message and whose type is one word; those of several words are told by
 /// their hyphens (`queue-operation`, `last-prompt`), because every release adds some.
-const CLIENT_LINES: [&str; 5] = ["mode", "tag", "progress", "summary", "system"];
+const CLIENT_LINES: [&str; 3] = ["mode", "tag", "progress"];
 
 /// Types of the lines of a Codex session.
 const CODEX_TYPES: [&str; 5] = ["session_meta", "turn_context", "response_item", "event_msg", "compacted"];
@@ -200,13 +200,20 @@ pub(super) fn detect(value: &Json<'_>) -> Container {
     {
         return Container::ClaudeCode;
     }
-    let is_codex_line = || entries.len() > 2 && entries.iter().all(|(key, _)| CODEX_KEYS.contains(&key.as_ref()));
+    let is_codex_line = || {
+        let is_empty =
+            value.get("payload").is_some_and(|payload| payload.as_object().is_some() && holds_no_call(payload));
+        entries.len() > 2 && entries.iter().all(|(key, _)| CODEX_KEYS.contains(&key.as_ref())) && is_empty
+    };
     if has(TYPE | PAYLOAD) && (CODEX_TYPES.contains(&text("type")) || is_codex_line())
         || any(CALL_ID | CONTENT | SUMMARY | RECORD_TYPE | INSTRUCTIONS) && is_flat_codex_line(value)
     {
         return Container::Codex;
     }
-    if has(SESSION_CAMEL | PROJECT_HASH) || (has(TYPE | CONTENT) && text("type") == "gemini") {
+    let is_session = || value.get("messages").is_some_and(|list| list.as_array().is_some()) || holds_no_call(value);
+    if (has(SESSION_CAMEL | PROJECT_HASH) && is_session())
+        || (has(TYPE | CONTENT) && text("type") == "gemini" && holds_no_call(value))
+    {
         return Container::GeminiCli;
     }
     if has(EVAL | SAMPLES) {
@@ -253,8 +260,19 @@ pub(super) fn detect(value: &Json<'_>) -> Container {
 fn is_client_line(value: &Json<'_>) -> bool {
     let kind = value.get("type").and_then(Json::as_str).unwrap_or_default();
     let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
-    CLIENT_LINES.contains(&kind) || (kind.contains('-') && kind.split('-').all(is_word))
+    (CLIENT_LINES.contains(&kind) || (kind.contains('-') && kind.split('-').all(is_word))) && holds_no_call(value)
 }
+
+/// Whether the object has nothing that a record needs: whoever takes it for a line without a call loses none.
+fn holds_no_call(value: &Json<'_>) -> bool {
+    super::native::is_stranger(value, &Mapping::default())
+}
+
+/// Items of a Codex session that call a tool.
+const CODEX_CALLS: [&str; 3] = ["function_call", "local_shell_call", "custom_tool_call"];
+
+/// Items of a Codex session that hold what a tool gave.
+const CODEX_OUTPUTS: [&str; 2] = ["function_call_output", "custom_tool_call_output"];
 
 /// All that an item of a Codex session has where it stands without a `payload`.
 const CODEX_ITEM_KEYS: [&str; 14] = [
@@ -289,7 +307,8 @@ fn is_flat_codex_line(value: &Json<'_>) -> bool {
             return has_only(&["record_type"])
                 || (value.get("instructions").is_some() && has_only(&["id", "timestamp", "instructions", "git"]));
         }
-        kind => (kind.ends_with("_call") || kind.ends_with("_call_output")) && value.get("call_id").is_some(),
+        kind if CODEX_CALLS.contains(&kind) => value.get("call_id").is_some() && value.get("output").is_none(),
+        kind => CODEX_OUTPUTS.contains(&kind) && value.get("call_id").is_some(),
     };
     is_item && has_only(&CODEX_ITEM_KEYS)
 }
@@ -364,6 +383,16 @@ mod tests {
         check(r#"{"sessionId":"s","type":"queue-operation"}"#, Container::ClaudeCode);
         check(r#"{"sessionId":"s","type":"agent-setting"}"#, Container::ClaudeCode);
         check(r#"{"sessionId":"s","type":"chat"}"#, Container::Native);
+        check(r#"{"sessionId":"s","type":"chat-completion","prompt":"p","response":"r"}"#, Container::Native);
+        check(r#"{"sessionId":"s","type":"tool-call","tool":"t"}"#, Container::Native);
+        check(r#"{"sessionId":"s","type":"summary","response":"r"}"#, Container::Native);
+        check(r#"{"sessionId":"s","projectHash":"h","prompt":"p","response":"r"}"#, Container::Native);
+        check(r#"{"type":"gemini","prompt":"p","content":"c"}"#, Container::Native);
+        check(r#"{"timestamp":"t","type":"llm","payload":{"prompt":"p","response":"r"}}"#, Container::Native);
+        check(r#"{"type":"tool_call","call_id":"c","name":"n","input":{},"output":"o"}"#, Container::Native);
+        check(r#"{"type":"llm_call","call_id":"c","input":"i","output":"o"}"#, Container::Native);
+        check(r#"{"model":"m","messages":[],"message":{"content":"a"},"done":true}"#, Container::Native);
+        check(r#"{"model":"m","question":"q","response":"r","done":true}"#, Container::Native);
         check(r#"{"sessionId":"s","requestId":"u","prompt":"p"}"#, Container::Native);
         check(r#"{"sessionId":"s","prompt":"p"}"#, Container::Native);
         check(r#"{"sessionId":"s","projectHash":"h","messages":[]}"#, Container::GeminiCli);

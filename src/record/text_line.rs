@@ -1,7 +1,7 @@
 //! Lines that are no JSON and hold some: server-sent events, the MCP log of a desktop client, JSON in a JSON string.
 //!
-//! A line of the MCP log without a message (the client starts a server, a transport closes) is told by its beginning, and
-//! holds no call. What a server writes itself to that log has no such beginning and is text.
+//! A line of the MCP log without a message (the client starts a server, a transport closes) is told by its beginning and what
+//! the client says there, and holds no call. What a server writes itself to that log is text.
 //!
 //! **Limits**: other logs of text are not read; a line of one that is known is named.
 
@@ -25,6 +25,18 @@ const DIRECTIONS: [(&str, &str); 2] = [("Message from client: {", "client"), ("M
 
 /// What the MCP log puts in brackets beside the name of the server.
 const LEVELS: [&str; 6] = ["info", "debug", "error", "warn", "warning", "trace"];
+
+/// How the lines go on that the client writes itself.
+const CLIENT_SAYS: [&str; 8] = [
+    "Initializing server",
+    "Server started",
+    "Server transport",
+    "Server disconnected",
+    "Client transport",
+    "Shutting down server",
+    "Using MCP server command",
+    "Using built-in Node.js",
+];
 
 /// Reads a line that does not begin with a bracket; `None` when it is none of these.
 pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
@@ -102,7 +114,12 @@ fn is_log_of_client(text: &str) -> bool {
     let in_brackets = |word: &'_ str| word.strip_prefix('[')?.strip_suffix(']').map(str::to_owned);
     let is_begun = words.next().is_some_and(is_time);
     let names = [words.next().and_then(in_brackets), words.next().and_then(in_brackets)];
-    is_begun && names.iter().all(Option::is_some) && names.iter().flatten().any(|name| LEVELS.contains(&name.as_str()))
+    let says = words.next().unwrap_or_default();
+    let is_own = CLIENT_SAYS.iter().any(|phrase| says.starts_with(phrase));
+    is_begun
+        && is_own
+        && names.iter().all(Option::is_some)
+        && names.iter().flatten().any(|name| LEVELS.contains(&name.as_str()))
 }
 
 fn aside<'a>(what: &'static str) -> Entry<'a> {

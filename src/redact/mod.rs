@@ -180,9 +180,12 @@ impl Redactor {
             let end = memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |length| start + length + 1);
             self.summary.lines += u64::from(!self.in_line);
             self.in_line = false;
+            let before = tokens.len();
             match self.lexer.line(bytes, start..end, &mut tokens) {
                 Line::Json => {}
                 Line::Open(_) | Line::Text => {
+                    // The line is searched as a whole; what was told apart in it before it broke off lies within.
+                    tokens.truncate(before);
                     self.lexer = Lexer::default();
                     note(&mut self.summary.text_lines, self.summary.lines);
                     tokens.push(Token { raw: start..end, kind: Kind::Text, name: None });
@@ -469,6 +472,17 @@ mod tests {
         check(r#"{"timestamp":"jo@example.org"}"#, r#"{"timestamp":"[EMAIL_1]"}"#);
         check(r#"{"time":"call +1 415 555 0132"}"#, r#"{"time":"call [PHONE_1]"}"#);
         check(r#"{"timestamps":["2024-05-13T00:30:00Z"]}"#, r#"{"timestamps":["[DATE_TIME_1]"]}"#);
+    }
+
+    #[test]
+    fn a_line_that_breaks_off_is_searched_once() {
+        let log = "{\"prompt\":\"jo@example.org\",\"response\":\"cut jo@example.org\n{\"prompt\":\"p\"}\n";
+        let (out, _) = redact(log);
+        assert_eq!(out, log.replace("jo@example.org", "[EMAIL_1]"));
+        for end in 0..log.len() {
+            let (out, _) = redact(&log[..end]);
+            assert!(!out.contains("jo@example.org"), "{out}");
+        }
     }
 
     #[test]

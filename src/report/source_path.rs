@@ -38,7 +38,7 @@ impl Folder {
     /// The same as a URI: relative where the path is, with everything escaped that is not plain.
     pub fn uri_of(&self, source: &str) -> String {
         let path = self.path_to(source);
-        let is_drive = path.as_bytes().get(1) == Some(&b':');
+        let is_drive = matches!(path.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic());
         let mut out = String::with_capacity(path.len());
         if path.starts_with('/') || is_drive {
             out.push_str(if is_drive { "file:///" } else { "file://" });

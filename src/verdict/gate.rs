@@ -272,9 +272,9 @@ fn too_many_rejected(policy: &Policy, counts: &Counts) -> Option<String> {
     let share = bad as f64 / counts.units.max(1) as f64;
     (bad > 0 && share > policy.max_rejected).then(|| {
         format!(
-            "of {} units {} could not be read, {} only in part ({}, allowed {})",
-            counts.units,
+            "{} of {} units could not be read, {} more only in part ({}, allowed {})",
             counts.rejected,
+            counts.units,
             counts.partially_read,
             Percent(share),
             Percent(policy.max_rejected),

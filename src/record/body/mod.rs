@@ -47,6 +47,9 @@ const MESSAGE_KEYS: [&str; 14] = [
     "response_metadata",
 ];
 
+/// What stands beside the body of a request as HTTP has it.
+const HTTP_KEYS: [&str; 7] = ["body", "method", "url", "path", "headers", "query", "params"];
+
 /// What a response body, a message or a text says.
 #[derive(Debug, Default)]
 pub(super) struct Answer<'a> {
@@ -265,8 +268,9 @@ pub(super) fn read_request_body(mut value: Json<'_>) -> Result<Conversation<'_>,
     if openai_responses::is_request(&value) {
         return Ok(openai_responses::read_request(value));
     }
-    if let Some(inner @ Json::Object(_)) = value.take("body") {
-        // As with answers: a request as HTTP has it, or a question that has the key by chance.
+    let is_http =
+        value.as_object().is_some_and(|entries| entries.iter().all(|(key, _)| HTTP_KEYS.contains(&key.as_ref())));
+    if is_http && let Some(inner @ Json::Object(_)) = value.take("body") {
         return read_request_body(inner).map_err(|inner| {
             put_back(&mut value, "body", inner);
             value
@@ -308,7 +312,7 @@ impl Keys {
 }
 
 fn answer_in_text(text: Cow<'_, str>) -> Answer<'_> {
-    if text.starts_with("data:") || text.starts_with("event:") {
+    if is_server_sent(&text) {
         return match Stream::of_list(server_sent(&text)) {
             Ok(stream) => read_stream(stream),
             Err(_) => Answer::of_text(text),
@@ -337,6 +341,13 @@ fn answer_in_text(text: Cow<'_, str>) -> Answer<'_> {
     }
 }
 
+/// Whether a text is nothing but server-sent events.
+fn is_server_sent(text: &str) -> bool {
+    const FIELDS: [&str; 5] = ["data:", "event:", "id:", "retry:", ":"];
+    let is_field = |line: &str| line.is_empty() || FIELDS.iter().any(|field| line.starts_with(field));
+    FIELDS.iter().any(|field| text.starts_with(field)) && text.lines().all(is_field)
+}
+
 /// The objects in a text of server-sent events.
 fn server_sent(text: &str) -> Vec<Json<'static>> {
     let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
@@ -346,14 +357,19 @@ fn server_sent(text: &str) -> Vec<Json<'static>> {
 /// Whether a text is the beginning of a response body: one that was cut off by what logged it. What a model said is no
 /// body: it has none of the keys of the envelope.
 fn is_cut_body(text: &str) -> bool {
-    const ENVELOPES: [&[&str]; 4] = [
-        &["\"choices\"", "\"message\""],
-        &["\"candidates\"", "\"content\"", "\"parts\""],
-        &["\"type\"", "\"message\"", "\"role\"", "\"content\""],
-        &["\"object\"", "\"response\"", "\"output\""],
+    /// The envelope stands at the beginning, before what was said.
+    const HEAD_BYTES: usize = 4096;
+    const ENVELOPES: [&[&str]; 5] = [
+        &["\"object\":\"chat.completion\""],
+        &["\"choices\":[{\"index\":"],
+        &["\"candidates\":[{\"content\":{"],
+        &["\"type\":\"message\"", "\"role\":\"assistant\""],
+        &["\"object\":\"response\""],
     ];
+    let head = &text[..text.floor_char_boundary(HEAD_BYTES)];
+    let head: String = head.chars().filter(|c| !c.is_whitespace()).collect();
     let ends_inside = || Json::parse(text.as_bytes()).is_err_and(|error| error.byte >= text.trim_end().len());
-    ENVELOPES.iter().any(|keys| keys.iter().all(|key| text.contains(key))) && ends_inside()
+    ENVELOPES.iter().any(|marks| marks.iter().all(|mark| head.contains(mark))) && ends_inside()
 }
 
 fn question_in_text(text: Cow<'_, str>) -> Conversation<'_> {
@@ -541,14 +557,22 @@ mod tests {
         };
         let sent = format!("data: {}\n\nevent: chunk\ndata:{}\n\ndata: [DONE]\n\n", delta("Hel"), delta("lo"));
         assert_eq!(of_text(&sent), "Hello");
-        for text in ["data: none", "data: {\"a\":1}", "event: dinner"] {
+        let prose = "data: {\"type\":\"ping\"}\n\nThat is how a ping looks.";
+        for text in ["data: none", "data: {\"a\":1}", "event: dinner", prose] {
             assert_eq!(of_text(text), text);
         }
     }
 
     #[test]
     fn a_list_of_something_else_is_a_structured_answer() {
-        for json in ["[]", "[1]", r#"[{"a":1}]"#, r#"[{"candidates":["Bob"]}]"#, r#"["[DONE]"]"#] {
+        for json in [
+            r#"[{"type":"ping","host":"a"},{"type":"ping"}]"#,
+            "[]",
+            "[1]",
+            r#"[{"a":1}]"#,
+            r#"[{"candidates":["Bob"]}]"#,
+            r#"["[DONE]"]"#,
+        ] {
             assert_eq!(read(json).text.as_deref(), Some(json));
         }
     }
@@ -568,8 +592,9 @@ mod tests {
         check(message, None);
         check(&message.replace(':', ": "), None);
         // What a model says may be JSON, and may break off.
-        let said = r#"{"choices": ["a", "b"#;
-        check(said, Some(said));
+        for said in [r#"{"choices": ["a", "b"#, r#"{"message":"m","choices":[{"text":"a"},{"te"#] {
+            check(said, Some(said));
+        }
         let with_text = r#"{"choices":[{"message":{"content":"a"}}]} and more"#;
         check(with_text, Some(with_text));
     }

@@ -20,11 +20,18 @@ use crate::record::{
     values::{self, Unit},
 };
 
-/// Whether the value is a response body. One that also holds the prompt is a record of somebody's own.
+/// What holds the prompt where the value is a record of somebody's own.
+const PROMPTS: [&str; 6] = ["prompt", "messages", "input", "question", "query", "instruction"];
+
+/// Whether the value is a response body, and no record that also holds the prompt.
 pub(in crate::record) fn is_response(value: &Json<'_>) -> bool {
     let is_message = value.get("message").is_some_and(|message| message.get("content").is_some());
-    let is_text = value.get("response").is_some_and(|text| text.as_str().is_some()) && value.get("prompt").is_none();
-    value.get("done").and_then(Json::as_bool).is_some() && value.get("model").is_some() && (is_message || is_text)
+    let is_text = value.get("response").is_some_and(|text| text.as_str().is_some());
+    let is_alone = PROMPTS.iter().all(|key| value.get(key).is_none());
+    is_alone
+        && value.get("done").and_then(Json::as_bool).is_some()
+        && value.get("model").is_some()
+        && (is_message || is_text)
 }
 
 /// Reads a response body.

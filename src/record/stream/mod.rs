@@ -113,8 +113,12 @@ impl Stream {
     /// # Errors
     /// With the list.
     pub fn of_list(events: Vec<Json<'_>>) -> Result<Stream, Vec<Json<'_>>> {
-        let mut dialects =
-            events.iter().filter(|event| matches!(event, Json::Object(_))).map(|event| Stream::event_of(event));
+        // A sign of life says nothing of what the others are.
+        let is_sign = |event: &Json<'_>| event.get("type").and_then(Json::as_str) == Some("ping");
+        let mut dialects = events
+            .iter()
+            .filter(|event| matches!(event, Json::Object(_)) && !is_sign(event))
+            .map(|event| Stream::event_of(event));
         let Some((dialect, _)) = dialects.next().flatten() else { return Err(events) };
         // Services put objects of their own between the events (metrics); a list of Gemini has nothing else.
         let mut is_pure = || dialects.all(|other| other.is_some_and(|(other, _)| other == dialect));
