@@ -95,7 +95,10 @@ impl Baseline {
     pub fn parse(text: &str) -> Result<Baseline, String> {
         let last_line = || text.trim_end().lines().next_back().unwrap_or_default();
         let parsed = serde_json::from_str(text).or_else(|_| serde_json::from_str(last_line()));
-        let baseline: Baseline = parsed.map_err(|error| format!("is no JSON report of llmverify: {error}"))?;
+        let baseline: Baseline = parsed.map_err(|_: serde_json::Error| {
+            "is no report that can be compared with: that takes `--format json`, or `jsonl` with its last line"
+                .to_owned()
+        })?;
         if baseline.schema != "llmverify.report/1" {
             return Err(format!("is no report: its schema is `{}`", clip(&baseline.schema, 64)));
         }

@@ -59,6 +59,10 @@ fn found(answer: &Answer) -> String {
         Question::Leaking => "leaking",
         Question::Degraded => "degraded",
     };
+    // A proof blocks whatever the posterior is, and an unlikely one beside it would only confuse.
+    if answer.proof && answer.posterior < 0.5 {
+        return format!("{what} (proven)");
+    }
     let proven = if answer.proof { ", proven" } else { "" };
     format!("{what} (P = {:.2}{proven})", rounded(answer.posterior))
 }
@@ -144,6 +148,8 @@ mod tests {
     fn a_proof_is_named_first_and_as_such() {
         let mut proof = fired("equation", Question::Fabricated, 2.0, 1.0, "2 + 2 = 5 is false");
         proof.proof = true;
+        let text = explain(&samples::judge(&[proof.clone()]), &[proof.clone()]);
+        assert!(text.starts_with("Blocked as fabricated (proven): 2 + 2 = 5 is false (LR 2"), "{text}");
         let strong = fired("schema_mismatch", Question::Fabricated, 12.0, 1.0, "the result lacks humidity");
         let text = explain(&samples::judge(&[strong.clone(), proof.clone()]), &[strong, proof]);
         assert!(text.starts_with("Blocked as fabricated (P = 0.81, proven): 2 + 2 = 5 is false (LR 2"), "{text}");
