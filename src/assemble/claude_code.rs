@@ -33,7 +33,7 @@ use super::{
     Assembler, Body, Fate, Joined, Key, Step, Whole,
     inputs::{Inputs, is_users, timestamp},
     object, string,
-    tool_calls::{Action, Traffic},
+    tool_calls::{Action, Traffic, is_repeated},
 };
 
 /// What was said since the last message of the assistant, and that message once it has begun.
@@ -284,8 +284,9 @@ impl Step {
     /// Notes what was seen of calls of tools.
     pub(super) fn traffic(&mut self, scope: u64, session: Option<&Arc<str>>, actions: Vec<Action>) {
         if !actions.is_empty() {
-            let (place, format) = (self.place.clone(), self.format);
-            self.traffic.push(Traffic { scope, session: session.cloned(), trace: None, place, format, actions });
+            let (place, format, has_session) = (self.place.clone(), self.format, session.is_some());
+            let session = session.filter(|session| is_repeated(session)).cloned();
+            self.traffic.push(Traffic { scope, has_session, session, trace: None, place, format, actions });
         }
     }
 }

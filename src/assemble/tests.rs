@@ -785,6 +785,66 @@ fn a_call_with_a_record_of_its_own_is_not_told_again() {
         ("a trace that no span is in", vec![generated("c")], &["told"]),
     ] {
         let records: Vec<&str> = records.iter().map(String::as_str).collect();
+#[test]
+fn a_short_id_may_come_again_in_its_session() {
+    let asks = |number: usize| said(&format!("poll {number}"));
+    let ask = |session: &str, id: &str| {
+        let call = called(id, "Oslo");
+        format!(
+            r#"{{"session_id":"{session}","request":{{"messages":[{}]}},"response":{{"choices":[{{"message":{call}}}]}}}}"#,
+            asks(0)
+        )
+    };
+    let polls = |id: &str, count: usize, repeats: bool| -> Vec<String> {
+        let messages: Vec<String> =
+            (0..count).flat_map(|n| [asks(n), called(id, "Oslo"), answered(id, &format!("state {n}"))]).collect();
+        let from = |n: usize| if repeats { 0 } else { 3 * n };
+        let upto = |n: usize| messages[from(n)..3 * n + 3].iter().map(String::as_str).collect::<Vec<_>>();
+        (0..count).map(|n| conversation("s", &upto(n))).collect()
+    };
+    let alone = |id: &str, text: &str| conversation("s", &[&asks(0), &answered(id, text)]);
+    const LONG: &str = "call_MY94XAcnfHzfAZcVHqt5FRRQ";
+    for (name, records, expected) in [
+        ("each record begins anew", polls("call_0", 4, false), 4),
+        ("each record repeats the ones before", polls("call_0", 4, true), 4),
+        ("the log is exported twice", [polls("call_0", 4, false), polls("call_0", 4, false)].concat(), 4),
+        ("a long id is told once", polls(LONG, 4, false), 1),
+        ("asked before", [vec![ask("s", "c")], polls("c", 2, false)].concat(), 2),
+        ("results alone", vec![ask("s", "c"), alone("c", "a"), ask("s", "c"), alone("c", "b")], 2),
+        ("results alone, twice", vec![ask("s", "c"), alone("c", "a"), ask("s", "c"), alone("c", "a")], 1),
+        (
+            "a result alone, and again with its call",
+            [vec![ask("s", "c"), alone("c", "state 0")], polls("c", 1, false)].concat(),
+            1,
+        ),
+    ] {
+        let records: Vec<&str> = records.iter().map(String::as_str).collect();
+        assert_eq!(paired(&records).len(), expected, "{name}");
+    }
+}
+
+#[test]
+fn the_name_of_a_session_is_no_way_around_the_limits() {
+    let traffic = |session: &str, id: &str| {
+        let text = format!(
+            r#"{{"session_id":"{session}","request":{{"messages":[]}},"response":{{"choices":[{{"message":{}}}]}}}}"#,
+            called(id, "Oslo")
+        );
+        let Parsed::One(Ok(Entry::Record(record))) = RecordReader::default().read(text.as_bytes()) else { panic!() };
+        tool_calls::traffic_of(&record, &place("log", 1)).unwrap()
+    };
+    let limits = Limits { bytes_max: 10_000, ..Limits::default() };
+    for (bytes, forgets) in [(10, false), (1_000, true), (100_000, false)] {
+        let (mut pairer, session) = (tool_calls::Pairer::new(&limits), "s".repeat(bytes));
+        (0..20).for_each(|number| drop(pairer.push(traffic(&session, &format!("c{number}")))));
+        assert_eq!(pairer.limits_reached().is_some(), forgets, "{bytes}");
+    }
+    // What is left out of the records tells sessions apart all the same.
+    let long = |last: &str| format!("{}{last}", "s".repeat(5_000));
+    let tells = |session: &str| conversation(session, &[&called("c", "Oslo"), &answered("c", "warm")]);
+    assert_eq!(paired(&[&tells(&long("1")), &tells(&long("2")), &tells(&long("1"))]).len(), 2);
+}
+
         let found: Vec<&str> =
             paired(&records).iter().map(|(_, text)| if text.starts_with("its") { "own" } else { "told" }).collect();
         assert_eq!(found, expected, "{name}");
