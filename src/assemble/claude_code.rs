@@ -7,12 +7,15 @@
 //! answer.
 //!
 //! A line whose id and content were seen already (a sidechain that replays the main conversation, a session that was
-//! continued in another file) is merged, and what was said before it was answered then. Calls of tools are paired with their
-//! results by id; a duration is the time between the two lines, which includes the time that a person took to allow the
-//! call.
+//! continued in another file) is merged, and what was said before it was answered then. So is the note of a failed call, by
+//! id, time and text. What the user said, or a tool, is known by time and content, and waits for its answer once.
+//!
+//! Calls of tools are paired with their results by id; a duration is the time between the two lines, which includes the
+//! time that a person took to allow the call.
 //!
 //! **Limits**: lines have no time at which a call of the model began, so that nothing is known of latency. A block that
-//! comes after its message is whole is a record of its own.
+//! comes after its message is whole is a record of its own. Lines without a time are not known again: a question that a
+//! session leaves open and another session repeats counts twice then, and so does a failure that has no id either.
 
 use std::sync::Arc;
 
@@ -31,10 +34,13 @@ use crate::{
 
 use super::{
     Assembler, Body, Fate, Joined, Key, Step, Whole,
-    inputs::{Inputs, is_users, timestamp},
+    inputs::{Inputs, Wants, is_users, timestamp},
     object, string,
-    tool_calls::{Action, Traffic},
+    tool_calls::{Action, Traffic, is_repeated},
 };
+
+/// How the client begins its note that the user stopped a tool: its result was not sent then.
+const TOOL_STOPPED: &str = "[Request interrupted by user for tool use";
 
 /// What was said since the last message of the assistant, and that message once it has begun.
 #[derive(Debug, Default)]
@@ -65,6 +71,11 @@ impl Turn {
         let format = Format { dialect: Some(Dialect::Anthropic), ..format };
         let unanswered = self.inputs.unanswered(format, |items, time| tree(session.as_deref(), time, items, []));
         answered.into_iter().chain(unanswered)
+    }
+
+    /// What was said since the message began, or before it where there is none yet.
+    fn unanswered(&mut self) -> &mut Inputs {
+        if self.message.is_some() { &mut self.next_inputs } else { &mut self.inputs }
     }
 
     fn take_message(&mut self, format: Format) -> Option<Joined> {
@@ -138,15 +149,15 @@ impl Assembler {
         let key = Key::ClaudeCode(hash::combine(name, hash::name(&chain)));
         match said {
             Said::User { content, is_meta } => {
-                let (is_text, wants_answer) = (has_text(&content), !is_meta && wants_answer(&content));
+                let is_text = has_text(&content);
                 step.note_results(name, session.as_ref(), &content, time_ms);
                 let number = self.turn(step, key, session);
+                let wants = if is_meta { Wants::Nothing } else { self.wants(number, &content, time_ms) };
                 let input = object([("role", string("user")), ("content", content)]);
                 let format = step.format;
                 let Some(Body::ClaudeCode(turn)) = self.body(number) else { return Fate::Merged };
                 let before = if is_text { turn.take_message(format) } else { None };
-                let inputs = if turn.message.is_some() { &mut turn.next_inputs } else { &mut turn.inputs };
-                inputs.push(step, input, time_ms, wants_answer);
+                turn.unanswered().push(step, input, time_ms, wants);
                 let kept = turn.inputs.bytes();
                 if before.is_some() {
                     self.settle(number, kept);
@@ -155,13 +166,35 @@ impl Assembler {
                 Fate::Merged
             }
             Said::Assistant { id, message } => self.push_message(step, (name, key), session, id, time_ms, message),
-            Said::Failed(error) => {
+            Said::Failed { id, error } => {
+                let number = self.turn(step, key, session);
+                let named = id.as_deref().map(hash::name).or(time_ms.map(|_| 0));
+                let line = named.map(|named| timed(time_ms, hash::combine(named, hash::name(&error))));
+                if line.is_some_and(|line| self.claude_lines.put(line, number).is_some()) {
+                    return self.repeat_message(step, number);
+                }
                 let mut message = Message::new(step, None, time_ms, Json::Null);
                 message.error = Some(error);
-                let number = self.turn(step, key, session);
                 self.begin_message(step, number, message)
             }
         }
+    }
+
+    /// What is to follow what is said in a turn. What was said before, in another session, waits here if it waits still.
+    fn wants(&mut self, number: u64, content: &Json<'_>, time_ms: Option<i64>) -> Wants {
+        if is_stopped(content) {
+            return Wants::Stopped;
+        }
+        if !wants_answer(content) {
+            return Wants::Nothing;
+        }
+        let line = timed(time_ms, content.canonical_hash());
+        let before = time_ms.and_then(|_| self.claude_lines.put(line, number));
+        let waited = before.is_none_or(|before| match self.body(before) {
+            Some(Body::ClaudeCode(turn)) => turn.unanswered().leave(line),
+            _ => false,
+        });
+        if waited { Wants::Answer(line) } else { Wants::Nothing }
     }
 
     fn push_message(
@@ -175,12 +208,12 @@ impl Assembler {
     ) -> Fate {
         let content = message.get("content").unwrap_or(&Json::Null).canonical_hash();
         let line = id.as_deref().map(|id| hash::combine(hash::name(id), content));
-        let is_known = line.is_some_and(|line| self.claude_lines.put(line, ()).is_some());
+        let number = self.turn(step, key, session.clone());
+        let is_known = line.is_some_and(|line| self.claude_lines.put(line, number).is_some());
         if !is_known {
             step.note_calls(name, session.as_ref(), &message, time_ms);
         }
         let message = Message::new(step, id, time_ms, message);
-        let number = self.turn(step, key, session);
         if let Some(Body::ClaudeCode(Turn { message: Some(open), .. })) = self.body(number)
             && open.id.is_some()
             && open.id == message.id
@@ -188,10 +221,11 @@ impl Assembler {
             open.add(message, is_known);
             return Fate::Merged;
         }
-        if !is_known {
-            return self.begin_message(step, number, message);
-        }
-        // Whoever continues a session repeats its messages, and what they answer.
+        if is_known { self.repeat_message(step, number) } else { self.begin_message(step, number, message) }
+    }
+
+    /// Whoever continues a session repeats its messages, and what they answer.
+    fn repeat_message(&mut self, step: &mut Step, number: u64) -> Fate {
         let format = step.format;
         if let Some(Body::ClaudeCode(turn)) = self.body(number) {
             step.records.extend(turn.take_message(format));
@@ -284,8 +318,9 @@ impl Step {
     /// Notes what was seen of calls of tools.
     pub(super) fn traffic(&mut self, scope: u64, session: Option<&Arc<str>>, actions: Vec<Action>) {
         if !actions.is_empty() {
-            let (place, format) = (self.place.clone(), self.format);
-            self.traffic.push(Traffic { scope, session: session.cloned(), trace: None, place, format, actions });
+            let (place, format, has_session) = (self.place.clone(), self.format, session.is_some());
+            let session = session.filter(|session| is_repeated(session)).cloned();
+            self.traffic.push(Traffic { scope, has_session, session, trace: None, place, format, actions });
         }
     }
 }
@@ -310,6 +345,18 @@ fn has_text(content: &Json<'_>) -> bool {
         Json::Null => false,
         _ => true,
     }
+}
+
+/// The name of a line: what it says, and when.
+fn timed(time_ms: Option<i64>, content: u64) -> u64 {
+    hash::combine(time_ms.unwrap_or_default().cast_unsigned(), content)
+}
+
+/// Whether the client notes that the user stopped a tool.
+fn is_stopped(content: &Json<'_>) -> bool {
+    let blocks = content.as_array().unwrap_or_default().iter();
+    let texts = blocks.map(|block| block.get("text").and_then(Json::as_str)).chain([content.as_str()]);
+    texts.flatten().any(|text| text.starts_with(TOOL_STOPPED))
 }
 
 /// Whether something is said that a model is to answer: by the user, or by a tool.

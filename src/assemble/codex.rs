@@ -3,7 +3,7 @@
 //! A call of the model is a run of items that it gives (reasoning, messages, calls of tools); its prompt is the run of
 //! items that it was given before, not the whole session. It is whole with the token count that follows, or when the model
 //! gives items again after it was given some. A count without items is a call of which only the tokens are known; the same
-//! cumulative total once more is no call. What is said last and has no items is a call without an answer.
+//! cumulative total once more is no call. What is said last and has no items is a call without an answer, unless the user stopped a tool.
 //!
 //! The instructions of a session come along with each of its calls: whole with the first one, and cut with all that follow,
 //! since a record owns its texts and all of them are looked at.
@@ -26,7 +26,7 @@ use crate::{
 
 use super::{
     Assembler, Body, Fate, Joined, Key, Step, Whole,
-    inputs::{Inputs, is_users, timestamp},
+    inputs::{Inputs, Wants, is_users, timestamp},
     object, string,
     tool_calls::Action,
 };
@@ -35,6 +35,9 @@ use super::{
 const INSTRUCTIONS_BYTES_MAX: usize = 64 << 10;
 /// Bytes of the instructions that the calls after the first one bring along.
 const INSTRUCTIONS_AGAIN_BYTES_MAX: usize = 4 << 10;
+
+/// How the client begins the output of a tool that the user stopped, or the last line of it.
+const STOPPED: &str = "aborted by user";
 
 /// What is remembered of a session.
 #[derive(Debug, Default)]
@@ -173,8 +176,8 @@ impl Assembler {
                 step.note_output(scope, id.as_ref(), &item, time_ms);
                 let Some((_, turn)) = self.codex_turn(step, key, source) else { return Fate::Merged };
                 let inputs = if turn.begun.is_some() { &mut turn.next_inputs } else { &mut turn.inputs };
-                let wants_answer = wants_answer(&item);
-                inputs.push(step, item, time_ms, wants_answer);
+                let wants = wants(&item);
+                inputs.push(step, item, time_ms, wants);
                 Fate::Merged
             }
             Said::Output(item) => {
@@ -264,16 +267,25 @@ impl Step {
     }
 }
 
-/// Whether an item is something that a model is to answer: said by the user, or by a tool.
-fn wants_answer(item: &Json<'_>) -> bool {
+/// What is to follow an item: an answer, where the user says it, or a tool that was not stopped.
+fn wants(item: &Json<'_>) -> Wants {
     let text = |key| item.get(key).and_then(Json::as_str);
-    match (text("type"), text("role")) {
+    let wants_answer = match (text("type"), text("role")) {
         (Some("message"), Some("user")) => {
             let parts = item.get("content").and_then(Json::as_array).unwrap_or_default();
             let texts = parts.iter().map(|part| part.get("text").and_then(Json::as_str));
             texts.chain([text("content")]).flatten().any(is_users)
         }
         (Some("message"), _) => false,
+        _ if text("output").is_some_and(is_stopped) => return Wants::Stopped,
         _ => true,
-    }
+    };
+    // Nothing looks for it under a name.
+    if wants_answer { Wants::Answer(0) } else { Wants::Nothing }
+}
+
+/// Whether the output of a tool says that the user stopped it; what comes before is how long it ran.
+fn is_stopped(output: &str) -> bool {
+    let last = output.trim_end().lines().next_back().unwrap_or_default();
+    last.starts_with(STOPPED) || output == "aborted"
 }

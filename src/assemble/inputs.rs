@@ -3,6 +3,9 @@
 //! Sessions of agents have one line per thing said, and none for a call. What no answer follows is a call all the same when
 //! the user or a tool said something: one that was interrupted. Frames that a client writes for itself are no reason for
 //! one: texts in a tag (`<environment_context>…</environment_context>`), its instructions, its note of an interruption.
+//!
+//! Where a tool was stopped by the user, its result was not sent: nothing that was said up to there waits for an answer. A
+//! session that is continued in another file says again what it said in the first; it waits in one of the two only.
 
 use crate::{
     input::Place,
@@ -17,6 +20,17 @@ use super::{Joined, Step, Whole};
 /// How texts begin that are none of the user's, beside those in tags.
 const FRAMES: [&str; 2] = ["# AGENTS.md", "[Request interrupted"];
 
+/// What is to follow something said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wants {
+    /// Nothing: a client frames the conversation.
+    Nothing,
+    /// An answer, which is that to the line of this name.
+    Answer(u64),
+    /// Nothing, nor to what was said before: a tool was stopped.
+    Stopped,
+}
+
 /// What was said, in order.
 #[derive(Debug, Default)]
 pub struct Inputs {
@@ -25,15 +39,20 @@ pub struct Inputs {
     begun: Option<(Place, Option<i64>)>,
     /// What they took in the input.
     bytes: u64,
-    wants_answer: bool,
+    /// What was said last that wants an answer.
+    waits: Option<u64>,
 }
 
 impl Inputs {
     /// Adds what the piece at hand says.
-    pub fn push(&mut self, step: &Step, item: Json<'static>, time_ms: Option<i64>, wants_answer: bool) {
+    pub fn push(&mut self, step: &Step, item: Json<'static>, time_ms: Option<i64>, wants: Wants) {
         self.begun.get_or_insert_with(|| (step.place.clone(), time_ms));
         self.bytes += step.bytes;
-        self.wants_answer |= wants_answer;
+        match wants {
+            Wants::Nothing => {}
+            Wants::Answer(name) => self.waits = Some(name),
+            Wants::Stopped => self.waits = None,
+        }
         self.items.push(item);
     }
 
@@ -47,6 +66,11 @@ impl Inputs {
         self.items.is_empty()
     }
 
+    /// Waits no longer when the line of this name is the last that wants an answer; whether it was.
+    pub fn leave(&mut self, name: u64) -> bool {
+        self.waits.take_if(|waits| *waits == name).is_some()
+    }
+
     /// What was said.
     pub fn into_items(self) -> Vec<Json<'static>> {
         self.items
@@ -58,7 +82,7 @@ impl Inputs {
         format: Format,
         tree: impl FnOnce(Vec<Json<'static>>, Option<Json<'static>>) -> Json<'static>,
     ) -> Option<Joined> {
-        let (place, time_ms) = self.begun.filter(|_| self.wants_answer)?;
+        let (place, time_ms) = self.begun.filter(|_| self.waits.is_some())?;
         let mut joined = Joined::new(place, format, Whole::Tree(tree(self.items, timestamp(time_ms))));
         // Its lines are counted as merged, as those of a call with an answer are.
         (joined.is_further, joined.is_paired) = (true, true);

@@ -9,8 +9,10 @@
 //! - `claims`: records of the log's own for calls that conversations tell too
 //! - [`duplicates`]: answers that the log holds twice
 //!
-//! The first five make records out of [`Piece`](crate::record::Piece)s: [`Assembler`]. The last two look at records that
-//! stand whole: [`Pairer`](tool_calls::Pairer) and [`Answers`](duplicates::Answers). A unit of our own form is neither, and never comes here.
+//! All but the last three make records out of [`Piece`](crate::record::Piece)s, and out of records that are parts
+//! ([`is_part`]): [`Assembler`]. The last three look at records that stand whole, and at what the assembler says of calls:
+//! [`Pairer`](tool_calls::Pairer) and [`Answers`](duplicates::Answers). Records of our own form are never joined, merged or
+//! held to be duplicates; the calls in their conversations are paired like all others.
 //!
 //! A record stands where its first piece stands, and comes out in the order of the piece that completed it; one that was
 //! not completed comes out when there is no more room for it, or at the end of the input, in the order in which they
@@ -237,8 +239,8 @@ pub struct Assembler {
     sources: LruCache<u64, streams::Source>,
     connections: LruCache<u64, mcp::Connection>,
     declared: mcp::Ledger,
-    /// Lines of messages that were seen: id and content.
-    claude_lines: LruCache<u64, ()>,
+    /// Lines that were seen, whichever session they stand in, and in which turn.
+    claude_lines: LruCache<u64, u64>,
     codex_sessions: LruCache<u64, codex::Session>,
     evicted: u64,
     evicted_for_bytes: u64,

@@ -426,6 +426,69 @@ fn what_is_said_last_and_has_no_answer_is_a_call() {
 }
 
 #[test]
+fn what_a_stopped_tool_gave_was_not_sent() {
+    let note = |text: &str| USER.replace("\"run the tests\"", &format!(r#"[{{"type":"text","text":"{text}"}}]"#));
+    let (stopped, interrupted) =
+        (note("[Request interrupted by user for tool use]"), note("[Request interrupted by user]"));
+    let (rejected, now) = (RESULT.replace("2 pass", "The user doesn't want to proceed"), note("do it otherwise"));
+    for (lines, expected) in [
+        (&[USER, TEXT, CALL, &rejected, &stopped][..], 0),
+        (&[USER, TEXT, CALL, RESULT, &interrupted], 1),
+        (&[USER, TEXT, CALL, &rejected, &stopped, &now], 1),
+        (&[USER, &interrupted], 1),
+    ] {
+        let run = run(Container::ClaudeCode, lines);
+        assert_eq!(run.notes.len(), expected, "{run:?}");
+    }
+    let frame = CODEX[2].replace("run date", "<turn_aborted>by the user</turn_aborted>");
+    for (output, expected) in [
+        ("ok", 1),
+        ("aborted", 0),
+        ("aborted by user after 5.0s", 0),
+        (r"Wall time: 5.0 seconds\naborted by user", 0),
+        (r"aborted by user\nwas found in the log", 1),
+    ] {
+        let result = CODEX[4].replace(r#""ok""#, &format!(r#""{output}""#));
+        let run = run(Container::Codex, &[&CODEX[..4], &[&result, &frame]].concat());
+        assert_eq!(run.notes.len(), expected, "{output}: {run:?}");
+    }
+}
+
+#[test]
+fn what_two_sessions_tell_counts_in_one_of_them() {
+    let failed = |more: &str, time: &str, text: &str| {
+        format!(
+            r#"{{"type":"assistant","sessionId":"s","isApiErrorMessage":true{time},"message":{{"role":"assistant"{more},"model":"<synthetic>","content":[{{"type":"text","text":"{text}"}}]}}}}"#
+        )
+    };
+    let (id, time) = (r#","id":"f1""#, r#","timestamp":"2026-03-01T22:38:48.000Z""#);
+    let later = |line: &str| line.replace("22:38:4", "22:39:4");
+    let (again, of_id, of_time) = (later(USER), failed(id, "", "API Error: 529"), failed("", time, "API Error: 529"));
+    let (of_none, other) = (failed("", "", "API Error: 529"), failed("", time, "API Error: 500"));
+    let (untimed, now) = (USER.replace("2026-03-01T22:38:47.000Z", ""), later(RESULT));
+    for (name, one, two, expected) in [
+        ("a failure, by its id", vec![USER, &of_id], vec![USER, &of_id, &again, DONE], 2),
+        ("a failure, by its time", vec![USER, &of_time], vec![USER, &of_time, &again, DONE], 2),
+        ("another failure", vec![USER, &of_time], vec![USER, &other], 2),
+        ("a failure that nothing tells apart", vec![USER, &of_none], vec![USER, &of_none], 2),
+        ("answered later", vec![USER], vec![USER, TEXT], 1),
+        ("answered before", vec![USER, TEXT], vec![USER], 1),
+        ("never answered", vec![USER], vec![USER], 1),
+        ("another question", vec![USER], vec![&again, TEXT], 2),
+        ("a further question", vec![USER, &again], vec![USER, &again, DONE], 1),
+        ("continued before the question", vec![USER, TEXT, &again], vec![USER, TEXT], 2),
+        ("without a time", vec![&untimed], vec![&untimed, TEXT], 2),
+        ("the result of a tool", vec![USER, CALL, &now], vec![USER, CALL, &now, DONE], 3),
+    ] {
+        let two: Vec<String> =
+            two.iter().map(|line| line.replace(r#""sessionId":"s""#, r#""sessionId":"s2""#)).collect();
+        let lines: Vec<&str> = one.into_iter().chain(two.iter().map(String::as_str)).collect();
+        let run = run(Container::ClaudeCode, &lines);
+        assert_eq!(run.records.len(), expected, "{name}: {run:?}");
+    }
+}
+
+#[test]
 fn an_unanswered_turn_is_read_as_a_prompt_without_a_response() {
     for (container, line, expected) in
         [(Container::ClaudeCode, USER, "run the tests"), (Container::Codex, CODEX[2], "run date")]
@@ -720,6 +783,66 @@ fn a_call_that_comes_again_with_the_conversation_is_one_record() {
     assert_eq!(paired(&[&both, &both]), [(1, once.clone()), (1, twice), (1, once.clone())]);
     let elsewhere = conversation("", &[&other, &first[0], &first[1]]);
     assert_eq!(paired(&[&both, &elsewhere]).len(), 4);
+}
+
+#[test]
+fn a_short_id_may_come_again_in_its_session() {
+    let asks = |number: usize| said(&format!("poll {number}"));
+    let ask = |session: &str, id: &str| {
+        let call = called(id, "Oslo");
+        format!(
+            r#"{{"session_id":"{session}","request":{{"messages":[{}]}},"response":{{"choices":[{{"message":{call}}}]}}}}"#,
+            asks(0)
+        )
+    };
+    let polls = |id: &str, count: usize, repeats: bool| -> Vec<String> {
+        let messages: Vec<String> =
+            (0..count).flat_map(|n| [asks(n), called(id, "Oslo"), answered(id, &format!("state {n}"))]).collect();
+        let from = |n: usize| if repeats { 0 } else { 3 * n };
+        let upto = |n: usize| messages[from(n)..3 * n + 3].iter().map(String::as_str).collect::<Vec<_>>();
+        (0..count).map(|n| conversation("s", &upto(n))).collect()
+    };
+    let alone = |id: &str, text: &str| conversation("s", &[&asks(0), &answered(id, text)]);
+    const LONG: &str = "call_MY94XAcnfHzfAZcVHqt5FRRQ";
+    for (name, records, expected) in [
+        ("each record begins anew", polls("call_0", 4, false), 4),
+        ("each record repeats the ones before", polls("call_0", 4, true), 4),
+        ("the log is exported twice", [polls("call_0", 4, false), polls("call_0", 4, false)].concat(), 4),
+        ("a long id is told once", polls(LONG, 4, false), 1),
+        ("asked before", [vec![ask("s", "c")], polls("c", 2, false)].concat(), 2),
+        ("results alone", vec![ask("s", "c"), alone("c", "a"), ask("s", "c"), alone("c", "b")], 2),
+        ("results alone, twice", vec![ask("s", "c"), alone("c", "a"), ask("s", "c"), alone("c", "a")], 1),
+        (
+            "a result alone, and again with its call",
+            [vec![ask("s", "c"), alone("c", "state 0")], polls("c", 1, false)].concat(),
+            1,
+        ),
+    ] {
+        let records: Vec<&str> = records.iter().map(String::as_str).collect();
+        assert_eq!(paired(&records).len(), expected, "{name}");
+    }
+}
+
+#[test]
+fn the_name_of_a_session_is_no_way_around_the_limits() {
+    let traffic = |session: &str, id: &str| {
+        let text = format!(
+            r#"{{"session_id":"{session}","request":{{"messages":[]}},"response":{{"choices":[{{"message":{}}}]}}}}"#,
+            called(id, "Oslo")
+        );
+        let Parsed::One(Ok(Entry::Record(record))) = RecordReader::default().read(text.as_bytes()) else { panic!() };
+        tool_calls::traffic_of(&record, &place("log", 1)).unwrap()
+    };
+    let limits = Limits { bytes_max: 10_000, ..Limits::default() };
+    for (bytes, forgets) in [(10, false), (1_000, true), (100_000, false)] {
+        let (mut pairer, session) = (tool_calls::Pairer::new(&limits), "s".repeat(bytes));
+        (0..20).for_each(|number| drop(pairer.push(traffic(&session, &format!("c{number}")))));
+        assert_eq!(pairer.limits_reached().is_some(), forgets, "{bytes}");
+    }
+    // What is left out of the records tells sessions apart all the same.
+    let long = |last: &str| format!("{}{last}", "s".repeat(5_000));
+    let tells = |session: &str| conversation(session, &[&called("c", "Oslo"), &answered("c", "warm")]);
+    assert_eq!(paired(&[&tells(&long("1")), &tells(&long("2")), &tells(&long("1"))]).len(), 2);
 }
 
 #[test]

@@ -3,9 +3,9 @@
 //! A conversation brings its calls along: in messages of the assistant, in the answer, in messages of the role `tool`. A
 //! call with its result is one tool record, however often the conversation is logged again with the next request: it is
 //! known by its id, or where ids are short and may come again (`call_0`), by conversation, id, tool, arguments, how often
-//! these came before, and without a session by its result. A result whose call is not in the same record (a session, a
-//! response that continues another) is the result of the open call of its id, where there is only one. Results without ids
-//! answer the calls without results in their order.
+//! these came before in the record, and its result. A result whose call is not in the same record (a session, a response
+//! that continues another) is the result of the latest open call of its id; of a short id without a session, only where
+//! there is but one. Results without ids answer the calls without results in their order.
 //!
 //! A session that is run again may repeat its ids, so that an id is one of its session where there is one.
 //!
@@ -20,10 +20,12 @@
 //! system. A tool record stands where its call stands for the first time.
 //!
 //! **Limits**: `calls_max` calls wait, and as many are remembered; the longest unused go first. A conversation that begins
-//! otherwise each time (a window that slides) has its calls of short ids once per beginning; two conversations without a
-//! session that agree in beginning, call and result are one. A duration is known only where the log has a time for both call
-//! and result. A record of our own form is never merged, and takes the place of what a conversation tells where it comes before
-//! it and has the id of its call: whoever writes one means it.
+//! otherwise each time (a window that slides) has its calls of short ids once per beginning. Where ids are short, two records
+//! of one conversation that agree in call and result tell of one call, and a result that is told again in other words (cut)
+//! is another call's. Two spans or runs with one long id are one call, though the second may be another try with another
+//! result. A duration is known only where the log has a time for both call and result. A record of our own form is never
+//! merged, and takes the place of what a conversation tells where it comes before it and has the id of its call: whoever
+//! writes one means it.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
@@ -59,7 +61,9 @@ const UNITS_HELD: u64 = 256;
 pub struct Traffic {
     /// The conversation.
     pub scope: u64,
-    /// Its name, where it has one.
+    /// Whether that is a session, and not what it begins with.
+    pub has_session: bool,
+    /// The name of the session, where its tool records are to repeat it.
     pub session: Option<Arc<str>>,
     /// The trace that it is part of.
     pub trace: Option<u64>,
@@ -141,11 +145,13 @@ pub enum Action {
 
 /// What a record says of calls of tools; `None` for the most.
 pub fn traffic_of(record: &Record<'_>, place: &Place) -> Option<Traffic> {
+    let has_session = record.session_id.is_some();
     let of = |scope, actions: Vec<Action>| {
-        let session = record.session_id.as_deref().map(Arc::from);
+        let session = record.session_id.as_deref().filter(|session| is_repeated(session)).map(Arc::from);
         let trace = record.span.as_ref().and_then(|span| span.trace_id.as_deref()).map(hash::name);
         (!actions.is_empty()).then(|| Traffic {
             scope,
+            has_session,
             session,
             trace,
             place: place.clone(),
@@ -171,7 +177,6 @@ pub fn traffic_of(record: &Record<'_>, place: &Place) -> Option<Traffic> {
         return None;
     }
     let scope = scope_of(record, place);
-    let has_session = record.session_id.is_some();
     let mut walk = Walk { scope, has_session, ..Walk::default() };
     for message in messages {
         message.tool_calls.iter().for_each(|call| walk.call(call));
@@ -278,8 +283,7 @@ impl Walk {
         let result = plain_result(Json::String(message.text.clone().into_owned().into()));
         let is_error = message.is_error;
         if let Some(Called { id, key, tool, args }) = self.take(id, tool) {
-            let is_told_by_id = self.has_session || id.as_deref().is_some_and(is_unique);
-            let done = if is_told_by_id { key } else { hash::combine(key, result.canonical_hash()) };
+            let done = done_key(key, id.as_deref(), &result);
             self.actions.push(Action::Whole { id, key, done, tool, args, result, is_error });
         } else if let Some(id) = id {
             let (id, tool) = (id.to_owned(), tool.map(str::to_owned));
@@ -320,6 +324,16 @@ pub(super) fn is_unique(id: &str) -> bool {
 /// again may repeat them.
 fn id_key(scope: u64, has_session: bool, id: &str) -> u64 {
     if is_unique(id) && !has_session { hash::name(id) } else { hash::combine(scope, hash::name(id)) }
+}
+
+/// What tells a call with its result from all others. A short id may come again in its conversation, session or not.
+fn done_key(key: u64, id: Option<&str>, result: &Json<'_>) -> u64 {
+    if id.is_some_and(is_unique) { key } else { hash::combine(key, result.canonical_hash()) }
+}
+
+/// Whether the tool records of a session repeat its name.
+pub(super) fn is_repeated(session: &str) -> bool {
+    session.len() <= SESSION_BYTES_MAX
 }
 
 /// Pairs calls with results over all records.
@@ -373,6 +387,7 @@ struct Answer {
 /// The unit at hand: what its calls have in common, and how many there are.
 struct Unit {
     scope: u64,
+    has_session: bool,
     session: Option<Arc<str>>,
     trace: Option<u64>,
     groups: Vec<u64>,
@@ -383,7 +398,7 @@ struct Unit {
 
 impl Unit {
     fn id_key(&self, id: &str) -> u64 {
-        id_key(self.scope, self.session.is_some(), id)
+        id_key(self.scope, self.has_session, id)
     }
 
     /// A further call of the unit.
@@ -423,9 +438,9 @@ impl Pairer {
 
     /// Takes what the next unit says of calls; the tool records that are whole now, in their order.
     pub fn push(&mut self, traffic: Traffic) -> Vec<Joined> {
-        let Traffic { scope, session, trace, place, format, actions } = traffic;
-        let groups = trace.into_iter().chain(session.as_deref().map(hash::name)).collect();
-        let mut unit = Unit { scope, session, trace, groups, place, format, calls: 0 };
+        let Traffic { scope, has_session, session, trace, place, format, actions } = traffic;
+        let groups = trace.into_iter().chain(has_session.then_some(scope)).collect();
+        let mut unit = Unit { scope, has_session, session, trace, groups, place, format, calls: 0 };
         self.units += 1;
         let mut records = Vec::new();
         self.let_held_go(&mut records);
@@ -471,19 +486,16 @@ impl Pairer {
             Action::Result { id, tool, result, is_error, time_ms, duration_ms } => {
                 let name = unit.id_key(&id);
                 let answer = Answer { result, is_error, time_ms, duration_ms };
-                if let Some(open) = self.open_of(name, &id, unit) {
-                    self.done.put(open.key, ());
-                    if self.recorded.take(&unit.names_of(&open)).is_none() {
-                        records.push(open.answered(answer));
-                    }
-                } else if let Some(tool) = tool
-                    && self.done.put(name, ()).is_none()
-                {
-                    // The call is not in the log, but the result says whose it is.
-                    let open = unit.call(name, Some(id), tool, Json::Null);
-                    if self.recorded.take(&unit.names_of(&open)).is_none() {
-                        records.push(open.answered(answer));
-                    }
+                let open = self.open_of(name, &id, unit);
+                // Where the call is not in the log, the result may say whose it is.
+                let key = open.as_ref().map(|open| open.key).or(tool.is_some().then_some(name));
+                let Some(done) = key.map(|key| done_key(key, Some(&id), &answer.result)) else { return };
+                if self.done.put(done, ()).is_some() {
+                    return;
+                }
+                let open = open.unwrap_or_else(|| unit.call(name, Some(id), tool.unwrap_or_default(), Json::Null));
+                if self.recorded.take(&unit.names_of(&open)).is_none() {
+                    records.push(open.answered(answer));
                 }
             }
             Action::Whole { id, key, done, tool, args, result, is_error } => {
@@ -528,7 +540,7 @@ impl Pairer {
     /// The call without a result that has the id. A short id may be one of several conversations that begin alike.
     fn open_of(&mut self, name: u64, id: &str, unit: &Unit) -> Option<Open> {
         let numbers = self.by_id.get(&name)?;
-        let is_told = numbers.len() == 1 || unit.session.is_some() || is_unique(id);
+        let is_told = numbers.len() == 1 || unit.has_session || is_unique(id);
         let number = numbers.last().copied().filter(|_| is_told)?;
         self.take(number)
     }
@@ -554,7 +566,8 @@ impl Pairer {
     }
 
     fn insert(&mut self, mut open: Open) {
-        let texts = open.tool.len() + open.id.as_ref().map_or(0, String::len);
+        let session = open.session.as_ref().map_or(0, |session| session.len());
+        let texts = open.tool.len() + open.id.as_ref().map_or(0, String::len) + session;
         let result = open.answer.as_ref().map_or(0, |answer| weight(&answer.result));
         open.bytes = CALL_BYTES + texts as u64 + weight(&open.args) + result;
         self.bytes += open.bytes;
@@ -611,7 +624,6 @@ impl Open {
         record.call_id = id.clone().map(Into::into);
         record.id = id.map(Into::into);
         record.timestamp_ms = time_ms;
-        let session = session.filter(|session| session.len() <= SESSION_BYTES_MAX);
         record.session_id = session.map(|session| session.to_string().into());
         record.tool = Some(tool.into());
         record.args = Some(args).filter(|args| !args.is_null());

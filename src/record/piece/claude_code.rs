@@ -39,8 +39,13 @@ pub enum Said {
         /// The message.
         message: Json<'static>,
     },
-    /// The client, in the place of the model: the error of the call.
-    Failed(String),
+    /// The client, in the place of the model.
+    Failed {
+        /// The id of the message.
+        id: Option<String>,
+        /// The error of the call.
+        error: String,
+    },
 }
 
 /// What the client writes as model where it speaks itself.
@@ -68,7 +73,8 @@ pub fn read(mut value: Json<'static>) -> Result<Part, String> {
                 return Ok(Part::Aside("a message that the client made"));
             }
             let said = message.pointer("/content/0/text").or_else(|| message.get("content")).and_then(Json::as_str);
-            Said::Failed(said.unwrap_or("the call failed").to_owned())
+            let error = said.unwrap_or("the call failed").to_owned();
+            Said::Failed { id: text(&message, "id"), error }
         }
         Some("assistant") => Said::Assistant { id: text(&message, "id"), message },
         _ => return Ok(Part::Aside("a line of a session that is no message")),
