@@ -152,6 +152,8 @@ mod tests {
             ("2025-07-20T14:09:08Z [main] [worker] started", false),
             ("2025-07-20 [info] [weather] Shutting down server...", false),
             ("Weather MCP Server running on stdio", false),
+            (r#"2025-07-20T14:09:08Z [info] [api] {"prompt":"p","response":"r"}"#, false),
+            ("2025-07-20T14:09:08Z [info] [api] listening on 8080", false),
         ] {
             let aside = read(line.as_bytes());
             assert_eq!(matches!(aside, Some(Line::Entry(Entry::Aside(_)))), is_one, "{line}");
