@@ -1,6 +1,6 @@
 //! Offline audit of LLM and tool-call logs.
 //!
-//! Bytes become lines, lines become records, records become signals (in parallel, without memory), signals meet
+//! Bytes become lines, lines become records (both in the crate `llmverify-logs`), records become signals (in parallel, without memory), signals meet
 //! what came before (in order, with memory), signals become four probabilities, probabilities become a verdict,
 //! verdicts become a report.
 //!
@@ -12,10 +12,9 @@
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
-pub mod input;
-pub mod record;
+pub use llmverify_logs::{assemble, hash, input, record};
+
 pub mod stats;
-pub mod assemble;
 pub mod text;
 pub mod rules;
 pub mod redact;

@@ -5,8 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-fn source_root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+/// The sources of the crates of this workspace, this one first.
+fn source_roots() -> [PathBuf; 2] {
+    ["src", "crates/logs/src"].map(|root| Path::new(env!("CARGO_MANIFEST_DIR")).join(root))
 }
 
 fn rust_files(directory: &Path) -> Vec<PathBuf> {
@@ -23,16 +24,16 @@ fn rust_files(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The layers in the order in which `lib.rs` lists them.
-fn layers() -> Vec<String> {
-    let text = fs::read_to_string(source_root().join("lib.rs")).unwrap();
+/// The layers of a crate in the order in which its `lib.rs` lists them.
+fn layers(root: &Path) -> Vec<String> {
+    let text = fs::read_to_string(root.join("lib.rs")).unwrap();
     text.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')).map(str::to_owned).collect()
 }
 
 /// The files of one layer: `src/NAME/**` or `src/NAME.rs`.
-fn files_of(layer: &str) -> Vec<PathBuf> {
-    let folder = source_root().join(layer);
-    if folder.is_dir() { rust_files(&folder) } else { vec![source_root().join(format!("{layer}.rs"))] }
+fn files_of(root: &Path, layer: &str) -> Vec<PathBuf> {
+    let folder = root.join(layer);
+    if folder.is_dir() { rust_files(&folder) } else { vec![root.join(format!("{layer}.rs"))] }
 }
 
 /// Every module of this crate that `text` names: after `crate::`, alone or at the start of a braced list's items.
@@ -65,26 +66,28 @@ fn imported_layers(text: &str) -> Vec<String> {
 
 #[test]
 fn a_module_imports_only_modules_above_it() {
-    let layers = layers();
-    assert!(layers.len() > 5, "lib.rs lists its layers as `pub mod NAME;`, found {layers:?}");
-    let rank = |name: &str| layers.iter().position(|layer| layer == name);
-    let mut offences = Vec::new();
-    for (own, layer) in layers.iter().enumerate() {
-        for file in files_of(layer) {
-            let text = fs::read_to_string(&file).unwrap();
-            for name in imported_layers(&text) {
-                if rank(&name).is_some_and(|other| other > own) {
-                    offences.push(format!("{} imports crate::{name}, which stands below {layer}", file.display()));
+    for root in source_roots() {
+        let layers = layers(&root);
+        assert!(layers.len() > 2, "lib.rs lists its layers as `pub mod NAME;`, found {layers:?}");
+        let rank = |name: &str| layers.iter().position(|layer| layer == name);
+        let mut offences = Vec::new();
+        for (own, layer) in layers.iter().enumerate() {
+            for file in files_of(&root, layer) {
+                let text = fs::read_to_string(&file).unwrap();
+                for name in imported_layers(&text) {
+                    if rank(&name).is_some_and(|other| other > own) {
+                        offences.push(format!("{} imports crate::{name}, which stands below {layer}", file.display()));
+                    }
                 }
             }
         }
+        assert!(offences.is_empty(), "{}", offences.join("\n"));
     }
-    assert!(offences.is_empty(), "{}", offences.join("\n"));
 }
 
 #[test]
 fn the_report_never_sees_a_raw_record() {
-    for file in files_of("report") {
+    for file in files_of(&source_roots()[0], "report") {
         let text = fs::read_to_string(&file).unwrap();
         let forbidden = imported_layers(&text).into_iter().find(|name| name == "record" || name == "input");
         assert_eq!(forbidden, None, "{} must work on verdicts alone", file.display());
@@ -93,7 +96,7 @@ fn the_report_never_sees_a_raw_record() {
 
 #[test]
 fn nothing_speaks_to_the_network() {
-    for file in rust_files(&source_root()) {
+    for file in source_roots().iter().flat_map(|root| rust_files(root)) {
         let text = fs::read_to_string(&file).unwrap();
         for name in ["std::net", "TcpStream", "UdpSocket", "reqwest", "hyper::", "ureq"] {
             assert!(!text.contains(name), "{} names {name}", file.display());

@@ -155,7 +155,7 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
             ("stats/histogram.rs", ""),
             ("stats/wilson.rs", ""),
             ("stats/two_rates.rs", ""),
-            ("stats/hash.rs", ""),
+            ("crates/logs/src/hash.rs", ""),
             ("stats/fit.rs", ""),
             ("stats/metrics.rs", ""),
             ("stats/random.rs", ""),
@@ -280,9 +280,11 @@ fn page() -> String {
     for (heading, files) in SECTIONS {
         let _ = write!(page, "\n## {heading}\n");
         for (file, settings_path) in *files {
-            let source = fs::read_to_string(root().join("src").join(file)).unwrap();
-            let title = Path::new(file).file_stem().unwrap().to_string_lossy();
-            let _ = write!(page, "\n### {title}\n\n`src/{file}`\n\n{}\n", module_docs(&source));
+            // Files of other crates are named from the root.
+            let file = if file.starts_with("crates/") { (*file).to_owned() } else { format!("src/{file}") };
+            let source = fs::read_to_string(root().join(&file)).unwrap();
+            let title = Path::new(&file).file_stem().unwrap().to_string_lossy();
+            let _ = write!(page, "\n### {title}\n\n`{file}`\n\n{}\n", module_docs(&source));
             let constants = constants(&source);
             if !constants.is_empty() {
                 page.push_str("\n| constant | value | meaning |\n|---|---|---|\n");

@@ -26,7 +26,7 @@ use crate::{
         Assessment, Detail, Finding, Question, RatioSource, Row, Severity, Signal, Status, Tier,
         tools::agent::LIKELIHOOD_RATIO,
     },
-    stats::hash,
+    hash,
 };
 
 /// The signal of a call that was made before.

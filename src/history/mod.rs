@@ -44,7 +44,7 @@ use crate::{
         About, Assessment, Baseline, BaselineEngine, Row, Signal, Tier, facts::identity, row::FIELDS_MAX,
         runtime::fingerprint, tools,
     },
-    stats::hash,
+    hash,
 };
 use adaptive::Learnt;
 use consistency::Memory;

@@ -29,6 +29,7 @@ use crate::{
         security::Evidence,
         tools::{self, Profile, agent},
     },
+    hash,
     input::{Batch, Content, Cut, Place},
     record::{
         Aside, Entry, Format, Kind, Note, Piece, Record,
@@ -37,7 +38,6 @@ use crate::{
     },
     report::verdict_record::bounded,
     rules::{Scanner, Suppressions},
-    stats::hash,
     text::Features,
 };
 

@@ -7,8 +7,8 @@ use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 
 use crate::{
     config::InputSettings,
+    hash,
     input::{Content, Reader},
-    stats::hash,
 };
 
 /// How much to audit.

@@ -5,6 +5,7 @@ use std::{borrow::Cow, mem, ops::Range};
 use crate::{
     config::{QuestionPolicies, Settings},
     engines::{Assessment, Detail, Finding, Question, Signal, Tier, runtime::health},
+    hash,
     history::{Chart, Observation, Shift, spc::ControlPoint},
     input::Place,
     record::{Kind, Record, json::Json},
@@ -16,7 +17,6 @@ use crate::{
         summary::Event,
         verdict_record::{Identity, Judged, Problem, QUOTE_RULE, rfc3339},
     },
-    stats::hash,
     text::excerpt::{excerpt, quote, shown, unredacted, unredacted_quote},
     verdict::{Calibration, Decision, Verdict, judge::judge, verifiers::Verifiers},
 };

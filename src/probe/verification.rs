@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     engines::{Fingerprint, Question, Row, Signal, Tier, row::Field, tools},
+    hash,
     history::{
         self, Chart, Cuts, History, Override,
         adaptive::Learnt,
@@ -21,7 +22,6 @@ use crate::{
     },
     record::{Feedback, Kind, Record, json::Json},
     stats::{
-        hash,
         log_odds::{self, Evidence},
         welford::Welford,
     },

@@ -20,10 +20,8 @@ use super::{
 };
 use crate::{
     engines::Question,
-    stats::{
-        hash,
-        metrics::{Item, Ranking},
-    },
+    hash,
+    stats::metrics::{Item, Ranking},
 };
 
 /// Resamples of the bootstrap, unless it is told otherwise.

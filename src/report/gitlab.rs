@@ -17,7 +17,7 @@ use super::{
     summary::Report,
     terminal::{clip, safe},
 };
-use crate::{engines::Severity, stats::hash};
+use crate::{engines::Severity, hash};
 
 /// Entries of a report.
 pub const ENTRIES_MAX: usize = ISSUES_MAX;

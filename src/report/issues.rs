@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     engines::{Question, Severity, Signal},
-    stats::hash,
+    hash,
     verdict::{Decision, Verdict},
 };
 

@@ -18,7 +18,7 @@ use super::{
     summary::{Quantiles, Report, StreamSummary},
     terminal::{clip, safe},
 };
-use crate::{stats::hash, verdict::Decision};
+use crate::{hash, verdict::Decision};
 
 const LABEL_CHARS_MAX: usize = 128;
 /// Characters of a tilde and the hash behind it.

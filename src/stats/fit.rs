@@ -22,7 +22,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{hash, log_odds};
+use super::log_odds;
+use crate::hash;
 
 /// Bins of equal weight.
 pub const BINS: usize = 8;

@@ -7,14 +7,12 @@
 //! - [`histogram`]: fixed logarithmic bins of 1% relative error, mergeable; percentiles
 //! - [`wilson`]: the Wilson score interval of a rate
 //! - [`two_rates`]: whether two rates differ, exactly or by score, with an interval
-//! - [`hash`]: stable 64-bit hashes of names and JSON values
 //! - [`random`]: reproducible random numbers, for resampling
 //! - [`fit`]: labels → monotone likelihood ratios and the weights with which they add up
 //! - [`metrics`]: how well scores tell the classes apart, and how far probabilities can be believed
 
 pub mod ema;
 pub mod fit;
-pub mod hash;
 pub mod histogram;
 pub mod log_odds;
 pub mod metrics;

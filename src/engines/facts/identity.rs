@@ -32,8 +32,8 @@ use crate::{
         About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
         row::ModelNames,
     },
+    hash,
     record::{Kind, Record},
-    stats::hash,
     text::excerpt::name,
 };
 

@@ -26,8 +26,8 @@ pub use profile::{Profile, ProfileError, ToolProfile};
 
 use super::{About, Question, RatioSource, Row, Signal, Tier, row::FIELDS_MAX, row::Field};
 use crate::{
+    hash,
     record::{Kind, LatencySource, Record, json::Json},
-    stats::hash,
 };
 
 /// Settings of the checks of one call.

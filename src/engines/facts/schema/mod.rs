@@ -41,8 +41,8 @@ use crate::{
         About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
         language::refusal,
     },
+    hash,
     record::{Kind, Record, json::Json},
-    stats::hash,
     text::excerpt::name,
 };
 

@@ -17,7 +17,7 @@ use std::{collections::HashSet, ops::Range, sync::LazyLock};
 use regex::bytes::Regex;
 
 use super::super::evidence::{Evidence, Place};
-use crate::{rules::scanner::compile, stats::hash};
+use crate::{hash, rules::scanner::compile};
 
 /// What became of an attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

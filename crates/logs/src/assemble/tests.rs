@@ -646,10 +646,10 @@ fn corpus() -> Vec<(Container, String)> {
     lines.extend([USER, TEXT, CALL, RESULT, DONE].map(|line| (Container::ClaudeCode, line.to_owned())));
     lines.extend(CODEX.map(|line| (Container::Codex, line.to_owned())));
     for file in [
-        include_str!("../../fixtures/assemble/mcp.jsonl"),
-        include_str!("../../fixtures/assemble/batch_requests.jsonl"),
-        include_str!("../../fixtures/assemble/batch_answers.jsonl"),
-        include_str!("../../fixtures/assemble/streams.jsonl"),
+        include_str!("../../../../fixtures/assemble/mcp.jsonl"),
+        include_str!("../../../../fixtures/assemble/batch_requests.jsonl"),
+        include_str!("../../../../fixtures/assemble/batch_answers.jsonl"),
+        include_str!("../../../../fixtures/assemble/streams.jsonl"),
     ] {
         let container = match file {
             _ if file.contains("jsonrpc") => Container::Mcp,

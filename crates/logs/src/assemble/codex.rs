@@ -14,6 +14,7 @@
 use std::sync::Arc;
 
 use crate::{
+    hash,
     input::Place,
     record::{
         Aside, Dialect, Format,
@@ -21,7 +22,6 @@ use crate::{
         piece::codex::{Line, Said},
         piece::mcp::plain_result,
     },
-    stats::hash,
 };
 
 use super::{

@@ -20,13 +20,13 @@ use std::{
 };
 
 use crate::{
+    hash,
     input::Place,
     record::{
         Aside, Format, LatencySource,
         json::Json,
         piece::mcp::{self, Line, Message, Side},
     },
-    stats::hash,
 };
 
 use super::{Assembler, Body, Fate, Joined, Key, Step, Whole, tool_calls::weight};

@@ -7,9 +7,9 @@
 //! **Limits**: a batch has no times (it may take a day), so that nothing is known of latency.
 
 use crate::{
+    hash,
     input::Place,
     record::{Format, Record},
-    stats::hash,
 };
 
 use super::{Assembler, Body, Fate, Joined, Key, Step, Whole};

@@ -6,13 +6,13 @@
 //! not in the log is audited without texts.
 
 use crate::{
+    hash,
     input::Place,
     record::{
         Format, Record,
         json::{Json, Number},
         piece::otel_event::{Event, Said},
     },
-    stats::hash,
 };
 
 use super::{Assembler, Body, Fate, Joined, Key, Step, Whole, object, string};

@@ -15,8 +15,8 @@ use std::collections::VecDeque;
 use lru::LruCache;
 
 use crate::{
+    hash,
     record::{Container, Format, Kind, Record},
-    stats::hash,
 };
 
 use super::Limits;

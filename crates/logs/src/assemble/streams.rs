@@ -10,13 +10,13 @@
 //! **Limits**: answers that are interleaved in one file without an id in every event cannot be told apart.
 
 use crate::{
+    hash,
     input::Place,
     record::{
         Aside, Format, Record,
         json::Json,
         stream::{Progress, Stream, StreamDialect},
     },
-    stats::hash,
 };
 
 use super::{Assembler, Body, Fate, Joined, Key, Step, TAIL_PIECES, Whole};

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::stats::hash;
+use crate::hash;
 
 use super::tool_calls::is_unique;
 

@@ -480,10 +480,10 @@ mod tests {
     use super::*;
     use crate::record::{Kind, Problem, json::tests::values};
 
-    const NATIVE: &str = include_str!("../../fixtures/records/native.jsonl");
-    const TOOLS: &str = include_str!("../../fixtures/records/tools.jsonl");
-    const ODD: &[u8] = include_bytes!("../../fixtures/records/odd.jsonl");
-    const BROKEN: &[u8] = include_bytes!("../../fixtures/records/broken.jsonl");
+    const NATIVE: &str = include_str!("../../../../fixtures/records/native.jsonl");
+    const TOOLS: &str = include_str!("../../../../fixtures/records/tools.jsonl");
+    const ODD: &[u8] = include_bytes!("../../../../fixtures/records/odd.jsonl");
+    const BROKEN: &[u8] = include_bytes!("../../../../fixtures/records/broken.jsonl");
 
     fn read(unit: &[u8]) -> Parsed<'_> {
         RecordReader::default().read(unit)

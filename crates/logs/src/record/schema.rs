@@ -80,11 +80,11 @@ mod tests {
     fn accepts_every_record_that_reads_without_a_problem() {
         let validator = jsonschema::draft202012::new(&record_schema()).unwrap();
         let fixtures = [
-            include_str!("../../fixtures/records/native.jsonl"),
-            include_str!("../../fixtures/records/tools.jsonl"),
-            include_str!("../../fixtures/records/openai_chat_pair.jsonl"),
-            include_str!("../../fixtures/records/openai_chat_response.jsonl"),
-            include_str!("../../fixtures/records/openai_error.jsonl"),
+            include_str!("../../../../fixtures/records/native.jsonl"),
+            include_str!("../../../../fixtures/records/tools.jsonl"),
+            include_str!("../../../../fixtures/records/openai_chat_pair.jsonl"),
+            include_str!("../../../../fixtures/records/openai_chat_response.jsonl"),
+            include_str!("../../../../fixtures/records/openai_error.jsonl"),
         ];
         for line in fixtures.iter().flat_map(|fixture| fixture.lines()) {
             let record = serde_json::from_str(line).unwrap();

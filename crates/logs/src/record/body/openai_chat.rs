@@ -106,10 +106,10 @@ pub(in crate::record) fn schema_of_format(mut format: Json<'_>) -> Option<Json<'
 mod tests {
     use crate::record::{Container, Dialect, Entry, Format, Parsed, Prompt, Record, RecordReader};
 
-    const PAIRS: &str = include_str!("../../../fixtures/records/openai_chat_pair.jsonl");
-    const RESPONSES: &str = include_str!("../../../fixtures/records/openai_chat_response.jsonl");
-    const ERROR: &str = include_str!("../../../fixtures/records/openai_error.jsonl");
-    const CHUNKS: &str = include_str!("../../../fixtures/records/openai_chat_chunks.jsonl");
+    const PAIRS: &str = include_str!("../../../../../fixtures/records/openai_chat_pair.jsonl");
+    const RESPONSES: &str = include_str!("../../../../../fixtures/records/openai_chat_response.jsonl");
+    const ERROR: &str = include_str!("../../../../../fixtures/records/openai_error.jsonl");
+    const CHUNKS: &str = include_str!("../../../../../fixtures/records/openai_chat_chunks.jsonl");
 
     fn read(unit: &str) -> Record<'_> {
         match RecordReader::default().read(unit.trim().as_bytes()) {

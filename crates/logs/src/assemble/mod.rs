@@ -49,13 +49,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    hash,
     input::Place,
     record::{
         Aside, Container, Dialect, Format, Kind, Note, Notes, Piece, Problem, Record,
         json::Json,
         piece::{self, Part},
     },
-    stats::hash,
 };
 use tool_calls::Traffic;
 

@@ -35,11 +35,11 @@ use std::{
 use lru::LruCache;
 
 use crate::{
+    hash,
     input::Place,
     record::{
         Container, Format, Kind, LatencySource, Message, Prompt, Record, ToolCall, json::Json, piece::mcp::plain_result,
     },
-    stats::hash,
 };
 
 use super::{

@@ -20,6 +20,7 @@
 use std::sync::Arc;
 
 use crate::{
+    hash,
     input::Place,
     record::{
         Aside, Dialect, Format,
@@ -29,7 +30,6 @@ use crate::{
             mcp::plain_result,
         },
     },
-    stats::hash,
 };
 
 use super::{
