@@ -9,8 +9,8 @@ use llmverify::{
     config::{Layers, Settings},
     input::{Limits, Reader},
     pipeline::{Auditor, Filter, Sample, parse_time},
-    record::Container,
     rules::Suppressions,
+    writers::Writer,
 };
 
 use super::{
@@ -239,7 +239,7 @@ pub fn thread_count(asked: Option<usize>) -> usize {
 
 /// Checks the name of a container before anything is read.
 fn container(name: &str) -> Result<String, String> {
-    Container::parse(name).map(|container| container.as_str().to_owned())
+    Writer::named(name).map(|writer| writer.container.as_str().to_owned())
 }
 
 /// Checks a time before anything is read.

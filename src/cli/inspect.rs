@@ -45,7 +45,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let mut reader = args.inputs.open(&settings)?;
     let scanner = Scanner::new(pipeline::library(&settings)?);
     args.inputs.warn_of_sensitive();
-    let seen = inspect(&mut reader, &settings, &scanner, args.inputs.show_sensitive);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
+    let seen = pool.install(|| inspect(&mut reader, &settings, &scanner, args.inputs.show_sensitive))?;
     let mut out = anstream::stdout().lock();
     match args.format {
         FormatName::Json => {

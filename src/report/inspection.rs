@@ -40,8 +40,6 @@ pub struct Inspection {
     pub ledger_adds_up: bool,
     /// What the log was written by.
     pub formats: FormatSummary,
-    /// Formats of the parts of records.
-    pub piece_formats: Vec<Counted>,
     /// The fields of the normal form that were found, in its order.
     pub fields: Vec<FieldFound>,
     /// Records of which places were looked up.
@@ -139,7 +137,7 @@ impl Inspection {
         if !self.ledger_adds_up {
             page.line("this does not add up: units were lost or counted twice");
         }
-        page.heading("Formats", !self.formats.records.is_empty() || !self.piece_formats.is_empty());
+        page.heading("Formats", !self.formats.records.is_empty());
         for entry in &self.formats.records {
             let first = place(&entry.source, entry.line, None);
             page.line(&format!(
@@ -148,10 +146,6 @@ impl Inspection {
                 entry.records,
                 entry.share * 100.0
             ));
-        }
-        for entry in &self.piece_formats {
-            let first = place(&entry.source, entry.line, None);
-            page.line(&format!("  {:<32} {:>8} parts of records  first {first}", entry.name, entry.count));
         }
         for entry in &self.formats.no_call {
             let first = place(&entry.source, entry.line, None);

@@ -49,7 +49,7 @@ impl Mark {
     /// The mark of a record; `None` when its answer has no id of the provider.
     pub fn of(record: &Record<'_>) -> Option<Mark> {
         let id = record.response_id.as_deref()?;
-        if record.kind != Kind::Llm || record.format.container == Container::Native {
+        if record.kind != Kind::Llm || record.format.container == Container::NATIVE {
             return None;
         }
         let mut answer = hash::combine(hash::name(id), hash::name(record.response.as_deref().unwrap_or_default()));
@@ -123,8 +123,8 @@ impl Answers {
 mod tests {
     use super::*;
 
-    const PAIR: Format = Format::of(Container::Pair);
-    const SPAN: Format = Format::of(Container::Otlp);
+    const PAIR: Format = Format::of(Container::PAIR);
+    const SPAN: Format = Format::of(Container::named("otlp"));
 
     fn call(prompt: Option<u64>, writer: Format, id: Option<u64>, begin_ms: Option<i64>) -> Call {
         Call { prompt, writer, id, begin_ms, latency_ms: 500 }

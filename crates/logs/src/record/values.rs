@@ -76,10 +76,10 @@ impl FromStr for Unit {
 }
 
 /// Why a value cannot be used: a clause that continues its name ("is negative").
-pub(super) type Refusal = Cow<'static, str>;
+pub(crate) type Refusal = Cow<'static, str>;
 
 /// A length of time, in milliseconds: finite and not negative.
-pub(super) fn duration_ms(value: &Json<'_>, unit: Unit) -> Result<f64, Refusal> {
+pub(crate) fn duration_ms(value: &Json<'_>, unit: Unit) -> Result<f64, Refusal> {
     let ms = unit.to_ms(number(value)?.as_f64());
     if !ms.is_finite() {
         return Err("is not finite".into());
@@ -91,7 +91,7 @@ pub(super) fn duration_ms(value: &Json<'_>, unit: Unit) -> Result<f64, Refusal> 
 }
 
 /// A count: a whole number, not negative. `39`, `39.0` and `"39"` are the same count.
-pub(super) fn count(value: &Json<'_>) -> Result<u64, Refusal> {
+pub(crate) fn count(value: &Json<'_>) -> Result<u64, Refusal> {
     match number(value)?.as_integer() {
         Some(..0) => Err("is negative".into()),
         Some(count) => u64::try_from(count).ok().filter(|count| *count <= MAX_COUNT).ok_or("is too large".into()),
@@ -100,13 +100,13 @@ pub(super) fn count(value: &Json<'_>) -> Result<u64, Refusal> {
 }
 
 /// A share between 0 and 1.
-pub(super) fn fraction(value: &Json<'_>) -> Result<f64, Refusal> {
+pub(crate) fn fraction(value: &Json<'_>) -> Result<f64, Refusal> {
     let fraction = number(value)?.as_f64();
     if (0.0..=1.0).contains(&fraction) { Ok(fraction) } else { Err("is not between 0 and 1".into()) }
 }
 
 /// Yes or no; also as `0` and `1`, and as text.
-pub(super) fn flag(value: &Json<'_>) -> Result<bool, Refusal> {
+pub(crate) fn flag(value: &Json<'_>) -> Result<bool, Refusal> {
     if let Json::Bool(flag) = value {
         return Ok(*flag);
     }
@@ -124,7 +124,7 @@ pub(super) fn flag(value: &Json<'_>) -> Result<bool, Refusal> {
 }
 
 /// A moment, in milliseconds since 1970.
-pub(super) fn timestamp_ms(value: &Json<'_>, unit: Option<Unit>) -> Result<i64, Refusal> {
+pub(crate) fn timestamp_ms(value: &Json<'_>, unit: Option<Unit>) -> Result<i64, Refusal> {
     let ms = match value {
         Json::String(text) => match number(value) {
             Ok(number) => epoch_ms(number, unit)?,
@@ -145,7 +145,7 @@ pub fn moment_ms(value: &Json<'_>) -> Option<i64> {
 
 /// A moment, in nanoseconds since 1970: what a length of time is the difference of. Seconds with a fraction are good to
 /// the microsecond.
-pub(super) fn moment_ns(value: &Json<'_>, unit: Option<Unit>) -> Result<i128, Refusal> {
+pub(crate) fn moment_ns(value: &Json<'_>, unit: Option<Unit>) -> Result<i128, Refusal> {
     let ns = match value {
         Json::String(text) => match number(value) {
             Ok(number) => epoch_ns(number, unit)?,
@@ -161,7 +161,7 @@ pub(super) fn moment_ns(value: &Json<'_>, unit: Option<Unit>) -> Result<i128, Re
 }
 
 /// A name or an id. Numbers keep their digits; an empty name is none.
-pub(super) fn name<'a>(value: Json<'a>) -> Result<Option<Cow<'a, str>>, Refusal> {
+pub(crate) fn name<'a>(value: Json<'a>) -> Result<Option<Cow<'a, str>>, Refusal> {
     match value {
         Json::String(text) => Ok(Some(text).filter(|text| !text.is_empty())),
         Json::Number(Number::Float(value)) if value.fract() == 0.0 && value.abs() >= 2f64.powi(63) => {
@@ -173,15 +173,34 @@ pub(super) fn name<'a>(value: Json<'a>) -> Result<Option<Cow<'a, str>>, Refusal>
 }
 
 /// A label from outside: a name, or yes or no.
-pub(super) fn label<'a>(value: Json<'a>) -> Result<Option<Cow<'a, str>>, Refusal> {
+pub(crate) fn label<'a>(value: Json<'a>) -> Result<Option<Cow<'a, str>>, Refusal> {
     match value {
         Json::Bool(flag) => Ok(Some(if flag { "true" } else { "false" }.into())),
         other => name(other),
     }
 }
 
+/// A string that holds a JSON object becomes that object.
+pub(crate) fn unwrap_object(value: Json<'_>) -> Json<'_> {
+    unwrap(value, &['{'])
+}
+
+/// A string that holds a JSON object or array becomes that.
+pub(crate) fn unwrap_container(value: Json<'_>) -> Json<'_> {
+    unwrap(value, &['{', '['])
+}
+
+fn unwrap<'a>(value: Json<'a>, begins: &[char]) -> Json<'a> {
+    match value {
+        Json::String(text) if text.trim_start().starts_with(begins) => {
+            Json::parse_text(text).unwrap_or_else(Json::String)
+        }
+        other => other,
+    }
+}
+
 /// That a value is of another type than the field.
-pub(super) fn misplaced(value: &Json<'_>, expected: &str) -> Refusal {
+pub(crate) fn misplaced(value: &Json<'_>, expected: &str) -> Refusal {
     format!("is {} where {expected} belongs", value.type_name()).into()
 }
 

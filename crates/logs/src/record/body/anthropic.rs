@@ -18,10 +18,10 @@ use super::{
 use crate::record::{Dialect, json::Json, values};
 
 /// The key under which Bedrock says what it measured.
-pub(in crate::record) const BEDROCK_METRICS: &str = "amazon-bedrock-invocationMetrics";
+pub(crate) const BEDROCK_METRICS: &str = "amazon-bedrock-invocationMetrics";
 
 /// Whether the value is a response body, or an error body.
-pub(in crate::record) fn is_response(value: &Json<'_>) -> bool {
+pub(crate) fn is_response(value: &Json<'_>) -> bool {
     let kind = value.get("type").and_then(Json::as_str);
     if kind == Some("error") {
         return value.get("error").is_some_and(|error| error.get("message").is_some());
@@ -35,7 +35,7 @@ pub(in crate::record) fn is_response(value: &Json<'_>) -> bool {
 }
 
 /// Whether a body with messages is one of this dialect.
-pub(in crate::record) fn is_request(value: &Json<'_>) -> bool {
+pub(crate) fn is_request(value: &Json<'_>) -> bool {
     value.get("anthropic_version").is_some()
         || value.get("system").is_some()
         || (value.get("max_tokens").is_some()
@@ -43,7 +43,7 @@ pub(in crate::record) fn is_request(value: &Json<'_>) -> bool {
 }
 
 /// Reads a response body, or an error body.
-pub(in crate::record) fn read_response(mut body: Json<'_>) -> Answer<'_> {
+pub(crate) fn read_response(mut body: Json<'_>) -> Answer<'_> {
     let id = take_text(&mut body, "id");
     let model = take_text(&mut body, "model");
     let usage = body.take("usage").map(|usage| Usage::of(&usage)).unwrap_or_default();

@@ -18,12 +18,12 @@ use super::{
 use crate::record::{Dialect, json::Json, values};
 
 /// Whether the value is a Converse response.
-pub(in crate::record) fn is_converse_response(value: &Json<'_>) -> bool {
+pub(crate) fn is_converse_response(value: &Json<'_>) -> bool {
     value.get("output").and_then(|output| output.get("message")).is_some_and(|message| message.get("content").is_some())
 }
 
 /// Whether a body with messages is a Converse request: its parts have no type.
-pub(in crate::record) fn is_converse_request(value: &Json<'_>) -> bool {
+pub(crate) fn is_converse_request(value: &Json<'_>) -> bool {
     let is_untyped = |part: &Json<'_>| {
         part.get("type").is_none()
             && ["text", "toolUse", "toolResult", "image", "document", "guardContent"]
@@ -36,7 +36,7 @@ pub(in crate::record) fn is_converse_request(value: &Json<'_>) -> bool {
 }
 
 /// Reads a Converse response.
-pub(in crate::record) fn read_converse_response(mut body: Json<'_>) -> Answer<'_> {
+pub(crate) fn read_converse_response(mut body: Json<'_>) -> Answer<'_> {
     let mut said = Said::default();
     if let Some(message) = body.take("output").and_then(|mut output| output.take("message")) {
         said.add(message, Joined::ByLines);
@@ -52,7 +52,7 @@ pub(in crate::record) fn read_converse_response(mut body: Json<'_>) -> Answer<'_
 }
 
 /// Reads a Converse request.
-pub(in crate::record) fn read_converse_request(mut body: Json<'_>) -> Conversation<'_> {
+pub(crate) fn read_converse_request(mut body: Json<'_>) -> Conversation<'_> {
     let tools = body.take("toolConfig").and_then(|mut config| config.take("tools")).map(unwrap_specs);
     let mut asked = openai_chat::read_request(body);
     asked.dialect = Some(Dialect::BedrockConverse);
@@ -61,13 +61,13 @@ pub(in crate::record) fn read_converse_request(mut body: Json<'_>) -> Conversati
 }
 
 /// Reads a request body of the other vendors.
-pub(in crate::record) fn read_vendor_request(mut body: Json<'_>) -> Option<Conversation<'_>> {
+pub(crate) fn read_vendor_request(mut body: Json<'_>) -> Option<Conversation<'_>> {
     let text = ["inputText", "prompt", "message"].into_iter().find_map(|key| take_text(&mut body, key))?;
     Some(Conversation { dialect: Some(Dialect::BedrockVendor), text: Some(text), ..Conversation::default() })
 }
 
 /// Reads a response body of the other vendors.
-pub(in crate::record) fn read_vendor_response(mut body: Json<'_>) -> Option<Answer<'_>> {
+pub(crate) fn read_vendor_response(mut body: Json<'_>) -> Option<Answer<'_>> {
     let mut first = ["results", "outputs", "generations"].into_iter().find_map(|key| match body.take(key)? {
         Json::Array(items) => items.into_iter().next(),
         _ => None,

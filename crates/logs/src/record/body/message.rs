@@ -20,7 +20,7 @@ const DEFAULT_ROLE: &str = "user";
 
 /// What some messages say, and what stands beside them.
 #[derive(Debug, Default)]
-pub(in crate::record) struct Said<'a> {
+pub(crate) struct Said<'a> {
     pub turns: Vec<Turn<'a>>,
     /// Documents among the parts.
     pub context: Vec<Passage<'a>>,
@@ -29,7 +29,7 @@ pub(in crate::record) struct Said<'a> {
 
 /// One message.
 #[derive(Debug, Default)]
-pub(in crate::record) struct Turn<'a> {
+pub(crate) struct Turn<'a> {
     pub message: Message<'a>,
     /// Whether there was a text, if an empty one.
     pub has_text: bool,
@@ -39,7 +39,7 @@ pub(in crate::record) struct Turn<'a> {
 
 /// How the texts of several parts become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::record) enum Joined {
+pub(crate) enum Joined {
     /// By newlines: each part is a text of its own.
     ByLines,
     /// As they stand: the parts are pieces of one text.
@@ -254,7 +254,7 @@ fn role_of<'a>(message: &mut Json<'a>) -> Cow<'a, str> {
 }
 
 /// Reads a list of calls, or one.
-pub(in crate::record) fn read_calls(calls: Json<'_>) -> Vec<ToolCall<'_>> {
+pub(crate) fn read_calls(calls: Json<'_>) -> Vec<ToolCall<'_>> {
     match calls {
         Json::Array(calls) => calls.into_iter().filter_map(read_call).collect(),
         Json::Object(_) => read_call(calls).into_iter().collect(),
@@ -267,7 +267,7 @@ pub(in crate::record) fn read_calls(calls: Json<'_>) -> Vec<ToolCall<'_>> {
 }
 
 /// `{"function": {"name", "arguments"}}`, or name and arguments at the top under the names that providers give them.
-pub(in crate::record) fn read_call(mut call: Json<'_>) -> Option<ToolCall<'_>> {
+pub(crate) fn read_call(mut call: Json<'_>) -> Option<ToolCall<'_>> {
     // Responses items have an id of their own beside that of the call.
     let id = ["call_id", "toolUseId", "toolCallId", "tool_call_id", "id"]
         .into_iter()
@@ -288,7 +288,7 @@ pub(in crate::record) fn read_call(mut call: Json<'_>) -> Option<ToolCall<'_>> {
 }
 
 /// Arguments, which most providers write as JSON text; no text is no arguments.
-pub(in crate::record) fn args_of(args: Json<'_>) -> Json<'_> {
+pub(crate) fn args_of(args: Json<'_>) -> Json<'_> {
     match args {
         Json::String(text) if text.trim().is_empty() => Json::Object(Vec::new()),
         Json::String(text) => Json::parse_text(text).unwrap_or_else(Json::String),
@@ -297,7 +297,7 @@ pub(in crate::record) fn args_of(args: Json<'_>) -> Json<'_> {
 }
 
 /// The text of a content: a string, a typed part, or a list of those, joined by newlines.
-pub(in crate::record) fn text_of(content: Json<'_>) -> Option<Cow<'_, str>> {
+pub(crate) fn text_of(content: Json<'_>) -> Option<Cow<'_, str>> {
     match content {
         Json::String(text) => Some(text),
         Json::Array(parts) => {
@@ -311,8 +311,43 @@ pub(in crate::record) fn text_of(content: Json<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
+/// The documents that a retrieval gave: a list of them, or an object that has one.
+pub(crate) fn passages(value: Json<'_>) -> Vec<Passage<'_>> {
+    const LISTS: [&str; 6] = ["documents", "results", "passages", "chunks", "nodes", "output"];
+    match value {
+        Json::Array(items) => items.into_iter().filter_map(passage).collect(),
+        mut object @ Json::Object(_) => match LISTS.into_iter().find_map(|key| object.take(key)) {
+            Some(list @ Json::Array(_)) => passages(list),
+            Some(other) => passage(other).into_iter().collect(),
+            None => passage(object).into_iter().collect(),
+        },
+        other => passage(other).into_iter().collect(),
+    }
+}
+
+/// One document. The keys of its text, in order of precedence: text, content, page_content, passage, body.
+pub(crate) fn passage(value: Json<'_>) -> Option<Passage<'_>> {
+    let (id, text) = match value {
+        Json::Null => return None,
+        Json::String(text) => (None, text),
+        mut object @ Json::Object(_) => {
+            let text =
+                ["text", "content", "page_content", "passage", "body"].into_iter().find_map(|key| object.take(key));
+            match text.and_then(text_of) {
+                Some(text) => {
+                    let id = ["id", "doc_id", "document_id", "_id"].into_iter().find_map(|key| object.take(key));
+                    (id.and_then(|id| values::name(id).ok().flatten()), text)
+                }
+                None => (None, object.to_compact_string().into()),
+            }
+        }
+        other => (None, other.to_compact_string().into()),
+    };
+    (!text.is_empty()).then_some(Passage { id, text })
+}
+
 /// The text of a result: that of its parts, or its JSON.
-pub(in crate::record) fn result_text(result: Json<'_>) -> Cow<'_, str> {
+pub(crate) fn result_text(result: Json<'_>) -> Cow<'_, str> {
     match result {
         Json::String(text) => text,
         Json::Array(parts) => {
@@ -338,7 +373,7 @@ pub(in crate::record) fn result_text(result: Json<'_>) -> Cow<'_, str> {
 }
 
 /// A string under a key, moved out.
-pub(in crate::record) fn take_text<'a>(object: &mut Json<'a>, key: &str) -> Option<Cow<'a, str>> {
+pub(crate) fn take_text<'a>(object: &mut Json<'a>, key: &str) -> Option<Cow<'a, str>> {
     match object.take(key) {
         Some(Json::String(text)) => Some(text),
         _ => None,
@@ -346,16 +381,16 @@ pub(in crate::record) fn take_text<'a>(object: &mut Json<'a>, key: &str) -> Opti
 }
 
 /// A name or an id under a key, moved out; numbers keep their digits.
-pub(in crate::record) fn take_name<'a>(object: &mut Json<'a>, key: &str) -> Option<Cow<'a, str>> {
+pub(crate) fn take_name<'a>(object: &mut Json<'a>, key: &str) -> Option<Cow<'a, str>> {
     object.take(key).and_then(|value| values::name(value).ok().flatten())
 }
 
 /// Whether a value is an object that says who speaks.
-pub(in crate::record) fn has_role(value: &Json<'_>) -> bool {
+pub(crate) fn has_role(value: &Json<'_>) -> bool {
     value.get("role").and_then(Json::as_str).is_some()
 }
 
 /// Whether an element of a list may be a message: an object that has a role or a content, or a text.
-pub(in crate::record) fn is_turn(value: &Json<'_>) -> bool {
+pub(crate) fn is_turn(value: &Json<'_>) -> bool {
     matches!(value, Json::String(_)) || has_role(value) || value.get("content").is_some()
 }

@@ -11,18 +11,23 @@
 //! A body is told from a text or a structured answer by what only a body has; when in doubt it is an answer, and is
 //! read as its JSON text.
 
-pub(super) mod anthropic;
-pub(super) mod bedrock;
-pub(super) mod gemini;
-pub(super) mod message;
-pub(super) mod ollama;
-pub(super) mod openai_chat;
-pub(super) mod openai_responses;
-pub(super) mod usage;
+pub(crate) mod anthropic;
+pub(crate) mod bedrock;
+pub(crate) mod gemini;
+pub(crate) mod message;
+pub(crate) mod ollama;
+pub(crate) mod openai_chat;
+pub(crate) mod openai_responses;
+pub(crate) mod usage;
 
 use std::borrow::Cow;
 
-use super::{Dialect, Message, Note, Notes, Passage, Prompt, ToolCall, json::Json, stream::Stream};
+use super::{
+    Dialect, Message, Note, Notes, Passage, Prompt, ToolCall,
+    fields::{self, Field, Scope},
+    json::Json,
+    stream::Stream,
+};
 use message::{Joined, Said, Turn, has_role, is_turn, take_text, text_of};
 use usage::Usage;
 
@@ -47,12 +52,9 @@ const MESSAGE_KEYS: [&str; 14] = [
     "response_metadata",
 ];
 
-/// What stands beside the body of a request as HTTP has it.
-const HTTP_KEYS: [&str; 7] = ["body", "method", "url", "path", "headers", "query", "params"];
-
 /// What a response body, a message or a text says.
 #[derive(Debug, Default)]
-pub(super) struct Answer<'a> {
+pub(crate) struct Answer<'a> {
     pub dialect: Option<Dialect>,
     pub id: Option<Cow<'a, str>>,
     pub model: Option<Cow<'a, str>>,
@@ -78,7 +80,7 @@ pub(super) struct Answer<'a> {
 
 /// What a request body, a list of messages or a text asks.
 #[derive(Debug, Default)]
-pub(super) struct Conversation<'a> {
+pub(crate) struct Conversation<'a> {
     pub dialect: Option<Dialect>,
     pub system: Option<Cow<'a, str>>,
     pub model: Option<Cow<'a, str>>,
@@ -157,15 +159,148 @@ impl<'a> Turn<'a> {
     }
 }
 
+/// Whether a value holds an answer by itself: a text, a message, a body of a dialect, and no structured answer, which
+/// may be any object.
+pub(crate) fn is_answer(value: &Json<'_>) -> bool {
+    match value {
+        Json::String(_) => true,
+        Json::Object(_) => {
+            is_message(value) || is_body_of_answer(value) || within(value, &is_body_of_answer, MAX_FRAMES)
+        }
+        Json::Array(items) => is_parts(items) || Stream::is_list(items),
+        _ => false,
+    }
+}
+
+/// Whether a value holds a question: a text, messages, a body of a dialect, or an object that holds one of these.
+pub(crate) fn is_question(value: &Json<'_>) -> bool {
+    match value {
+        Json::String(text) => !text.is_empty(),
+        Json::Array(items) => {
+            !items.is_empty()
+                && (items.iter().all(is_turn)
+                    || is_parts(items)
+                    || gemini::is_contents(items)
+                    || openai_responses::is_items(items))
+        }
+        Json::Object(_) => {
+            is_message(value) || is_body_of_question(value) || within(value, &is_body_of_question, MAX_FRAMES)
+        }
+        _ => false,
+    }
+}
+
+/// Whether an object is a response body of any dialect.
+fn is_body_of_answer(value: &Json<'_>) -> bool {
+    value.get("choices").is_some_and(openai_chat::is_choices) || openai_chat::is_error(value) || is_response_body(value)
+}
+
+/// Whether an object is a request body of any dialect, or has a question under a name for one.
+fn is_body_of_question(value: &Json<'_>) -> bool {
+    let is_messages =
+        |list: &Json<'_>| list.as_array().is_some_and(|items| !items.is_empty() && items.iter().all(is_turn));
+    value.get("messages").is_some_and(is_messages)
+        || gemini::is_request(value)
+        || openai_responses::is_request(value)
+        || named_question(value).is_some()
+}
+
+/// Where a question stands in an object that is none itself: what the model is asked, beside variables of a template.
+fn named_question(value: &Json<'_>) -> Option<usize> {
+    let entries = value.as_object()?;
+    let rank_of = |key: &str| {
+        let targets = fields::meanings(key).iter();
+        targets
+            .filter(|target| target.field == Field::Prompt && target.scope == Scope::Llm)
+            .map(|target| target.rank)
+            .min()
+    };
+    let is_said =
+        |value: &Json<'_>| value.as_str().is_some_and(|text| !text.trim().is_empty() && !text.starts_with(['{', '[']));
+    let named = entries.iter().enumerate().filter(|(_, (_, value))| is_said(value));
+    let ranked = named.filter_map(|(at, (key, _))| Some((rank_of(key)?, at)));
+    // A template with one variable has nothing else to say.
+    let only = || (entries.len() == 1 && is_said(&entries[0].1)).then_some(0);
+    ranked.min().map(|(_, at)| at).or_else(only)
+}
+
+/// Frames that may stand around a body: an entry of HTTP, its content, a string.
+const MAX_FRAMES: usize = 3;
+
+/// Whether something below an object is what is looked for, through objects and strings that hold JSON.
+fn within(value: &Json<'_>, is_it: &impl Fn(&Json<'_>) -> bool, frames: usize) -> bool {
+    let entries = value.as_object().unwrap_or_default();
+    frames > 0
+        && entries.iter().any(|(_, inner)| match inner {
+            Json::Object(_) => is_it(inner) || within(inner, is_it, frames - 1),
+            Json::String(text) if text.starts_with('{') => {
+                Json::parse(text.as_bytes()).is_ok_and(|inner| is_it(&inner) || within(&inner, is_it, frames - 1))
+            }
+            _ => false,
+        })
+}
+
+/// Takes what is looked for out of an object, the shallowest first; gives the object back when it is not there.
+fn take_shallowest<'a, T>(value: Json<'a>, read: impl Fn(Json<'a>) -> Result<T, Json<'a>>) -> Result<T, Json<'a>> {
+    (0..=MAX_FRAMES)
+        .try_fold(value, |value, frames| match take_below(value, &read, frames) {
+            Ok(found) => Err(found),
+            Err(value) => Ok(value),
+        })
+        .map_or_else(Ok, Err)
+}
+
+/// Takes what is looked for out of an object, in exactly so many frames.
+fn take_below<'a, T>(
+    value: Json<'a>,
+    read: &impl Fn(Json<'a>) -> Result<T, Json<'a>>,
+    frames: usize,
+) -> Result<T, Json<'a>> {
+    if frames == 0 {
+        return read(value);
+    }
+    let mut value = value;
+    let Json::Object(entries) = &mut value else { return Err(value) };
+    for (_, slot) in entries.iter_mut() {
+        let inner = match std::mem::take(slot) {
+            Json::String(text) if text.starts_with('{') => match Json::parse_text(text) {
+                Ok(inner) => inner,
+                Err(text) => {
+                    *slot = Json::String(text);
+                    continue;
+                }
+            },
+            inner @ Json::Object(_) => inner,
+            other => {
+                *slot = other;
+                continue;
+            }
+        };
+        match take_below(inner, read, frames - 1) {
+            Ok(found) => return Ok(found),
+            Err(inner) => *slot = inner,
+        }
+    }
+    Err(value)
+}
+
+/// The status of a response as HTTP has it; `None` for anything else.
+fn http_status(value: &Json<'_>) -> Option<u64> {
+    const FRAME: [&str; 7] = ["headers", "body", "statusText", "status_text", "content", "bodySize", "httpVersion"];
+    let status = ["status", "status_code", "statusCode"].iter().find_map(|key| value.get(key)?.as_number());
+    let status = status?.as_integer().filter(|status| (100..600).contains(status))?;
+    FRAME.iter().any(|key| value.get(key).is_some()).then_some(status as u64)
+}
+
+/// HTTP statuses from here on are errors.
+pub(crate) const FIRST_ERROR_STATUS: u64 = 400;
+
 /// Reads what a record calls its response. Gives the value back when it holds no text at all.
-pub(super) fn read_answer(mut value: Json<'_>) -> Result<Answer<'_>, Json<'_>> {
+pub(crate) fn read_answer(mut value: Json<'_>) -> Result<Answer<'_>, Json<'_>> {
     match value {
         Json::String(text) => Ok(answer_in_text(text)),
-        Json::Object(_) => match read_response_body(value) {
-            Ok(answer) => Ok(answer),
-            Err(value) if is_message(&value) => Ok(read_message(value)),
-            Err(value) => Ok(Answer::of_text(value.to_compact_string().into())),
-        },
+        Json::Object(ref entries) if entries.is_empty() => Err(value),
+        Json::Object(_) => Ok(answer_in_object(value)),
         Json::Array(ref items) if is_parts(items) => {
             let mut message = Said::default();
             message.add(Json::Object(vec![("content".into(), std::mem::take(&mut value))]), Joined::ByLines);
@@ -179,8 +314,31 @@ pub(super) fn read_answer(mut value: Json<'_>) -> Result<Answer<'_>, Json<'_>> {
     }
 }
 
+/// Reads an object that is a body, a message, one of these in a frame, or a structured answer.
+fn answer_in_object(value: Json<'_>) -> Answer<'_> {
+    let value = match read_response_body(value) {
+        Ok(answer) => return answer,
+        Err(value) if is_message(&value) => return read_message(value),
+        Err(value) => value,
+    };
+    let status = http_status(&value);
+    let read = |inner| if is_body_of_answer(&inner) { read_response_body(inner) } else { Err(inner) };
+    let mut answer = match take_shallowest(value, read) {
+        Ok(answer) => answer,
+        // What a service answered is not what a model said.
+        Err(_) if status.is_some() => Answer::default(),
+        Err(value) => Answer::of_text(value.to_compact_string().into()),
+    };
+    if let Some(status) = status.filter(|status| *status >= FIRST_ERROR_STATUS)
+        && answer.error.is_none()
+    {
+        answer.error = Some(format!("HTTP status {status}").into());
+    }
+    answer
+}
+
 /// Reads a response body of any dialect; gives the value back when it is none.
-pub(super) fn read_response_body(mut value: Json<'_>) -> Result<Answer<'_>, Json<'_>> {
+pub(crate) fn read_response_body(mut value: Json<'_>) -> Result<Answer<'_>, Json<'_>> {
     let body = Keys::of(&value);
     if body.has(Keys::CHOICES) && openai_chat::is_response(&value) {
         return Ok(openai_chat::read_response(value));
@@ -216,7 +374,7 @@ pub(super) fn read_response_body(mut value: Json<'_>) -> Result<Answer<'_>, Json
 }
 
 /// Reads what the events of a stream were put together to.
-fn read_stream<'a>(stream: Stream) -> Answer<'a> {
+pub(crate) fn read_stream<'a>(stream: Stream) -> Answer<'a> {
     match stream {
         Stream::OpenaiChat(stream) => openai_chat::read_response(stream.into_body()),
         Stream::OpenaiResponses(stream) => openai_responses::read_response(stream.into_body()),
@@ -226,7 +384,7 @@ fn read_stream<'a>(stream: Stream) -> Answer<'a> {
 }
 
 /// Reads what a record calls its prompt. Gives the value back when it holds no text at all.
-pub(super) fn read_question(value: Json<'_>) -> Result<Conversation<'_>, Json<'_>> {
+pub(crate) fn read_question(value: Json<'_>) -> Result<Conversation<'_>, Json<'_>> {
     match value {
         Json::String(text) => Ok(question_in_text(text)),
         Json::Array(items) if is_parts(&items) && !items.iter().any(has_role) => {
@@ -240,15 +398,28 @@ pub(super) fn read_question(value: Json<'_>) -> Result<Conversation<'_>, Json<'_
         Json::Object(_) => match read_request_body(value) {
             Ok(asked) => Ok(asked),
             Err(value) if is_message(&value) => Ok(Conversation::of_messages(vec![value])),
-            Err(value) => Ok(Conversation { text: Some(value.to_compact_string().into()), ..Conversation::default() }),
+            Err(value) => take_shallowest(value, question_in_object),
         },
-        Json::Array(_) => Ok(Conversation { text: Some(value.to_compact_string().into()), ..Conversation::default() }),
         other => Err(other),
     }
 }
 
+/// A body, or what stands under a name for a question.
+fn question_in_object(value: Json<'_>) -> Result<Conversation<'_>, Json<'_>> {
+    let mut value = match read_request_body(value) {
+        Ok(asked) => return Ok(asked),
+        Err(value) => value,
+    };
+    let Some(at) = named_question(&value) else { return Err(value) };
+    let Json::Object(entries) = &mut value else { return Err(value) };
+    match std::mem::take(&mut entries[at].1) {
+        Json::String(text) => Ok(question_in_text(text)),
+        _ => Ok(Conversation::default()),
+    }
+}
+
 /// Reads a request body of any dialect; gives the value back when it is none.
-pub(super) fn read_request_body(mut value: Json<'_>) -> Result<Conversation<'_>, Json<'_>> {
+pub(crate) fn read_request_body(value: Json<'_>) -> Result<Conversation<'_>, Json<'_>> {
     if let Some(messages) = value.get("messages") {
         let is_list = messages.as_array().is_some_and(|items| items.iter().all(is_turn));
         if !is_list {
@@ -267,14 +438,6 @@ pub(super) fn read_request_body(mut value: Json<'_>) -> Result<Conversation<'_>,
     }
     if openai_responses::is_request(&value) {
         return Ok(openai_responses::read_request(value));
-    }
-    let is_http =
-        value.as_object().is_some_and(|entries| entries.iter().all(|(key, _)| HTTP_KEYS.contains(&key.as_ref())));
-    if is_http && let Some(inner @ Json::Object(_)) = value.take("body") {
-        return read_request_body(inner).map_err(|inner| {
-            put_back(&mut value, "body", inner);
-            value
-        });
     }
     Err(value)
 }
@@ -417,7 +580,7 @@ fn is_parts(items: &[Json<'_>]) -> bool {
 }
 
 /// What an error says: its message, or its JSON.
-pub(super) fn error_of(error: Json<'_>) -> Option<Cow<'_, str>> {
+pub(crate) fn error_of(error: Json<'_>) -> Option<Cow<'_, str>> {
     match error {
         Json::Null | Json::Bool(false) => None,
         Json::Number(number) if number.as_f64() == 0.0 => None,
@@ -432,7 +595,7 @@ pub(super) fn error_of(error: Json<'_>) -> Option<Cow<'_, str>> {
 }
 
 /// Texts as one, with newlines between them.
-pub(super) fn join_lines(mut texts: Vec<Cow<'_, str>>) -> Option<Cow<'_, str>> {
+pub(crate) fn join_lines(mut texts: Vec<Cow<'_, str>>) -> Option<Cow<'_, str>> {
     if texts.len() > 1 { Some(texts.join("\n").into()) } else { texts.pop() }
 }
 
@@ -452,7 +615,7 @@ fn note_further(count: usize, notes: &mut Notes) {
 }
 
 /// Whether the value is a response body of a dialect that is not told by its `choices`.
-pub(super) fn is_response_body(value: &Json<'_>) -> bool {
+pub(crate) fn is_response_body(value: &Json<'_>) -> bool {
     openai_responses::is_response(value)
         || bedrock::is_converse_response(value)
         || gemini::is_response(value)

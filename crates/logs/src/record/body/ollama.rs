@@ -24,7 +24,7 @@ use crate::record::{
 const PROMPTS: [&str; 6] = ["prompt", "messages", "input", "question", "query", "instruction"];
 
 /// Whether the value is a response body, and no record that also holds the prompt.
-pub(in crate::record) fn is_response(value: &Json<'_>) -> bool {
+pub(crate) fn is_response(value: &Json<'_>) -> bool {
     let is_message = value.get("message").is_some_and(|message| message.get("content").is_some());
     let is_text = value.get("response").is_some_and(|text| text.as_str().is_some());
     let is_alone = PROMPTS.iter().all(|key| value.get(key).is_none());
@@ -35,7 +35,7 @@ pub(in crate::record) fn is_response(value: &Json<'_>) -> bool {
 }
 
 /// Reads a response body.
-pub(in crate::record) fn read_response(mut body: Json<'_>) -> Answer<'_> {
+pub(crate) fn read_response(mut body: Json<'_>) -> Answer<'_> {
     let mut answer = match body.take("message") {
         Some(message) => {
             let mut said = Said::default();

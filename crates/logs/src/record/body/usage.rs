@@ -19,7 +19,7 @@ use crate::record::{
 
 /// The counts of one call.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::record) struct Usage {
+pub(crate) struct Usage {
     pub prompt: Option<u64>,
     pub response: Option<u64>,
     pub cached: Option<u64>,

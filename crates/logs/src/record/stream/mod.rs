@@ -107,24 +107,18 @@ impl Stream {
         gemini::is_part(object).then(|| (StreamDialect::Gemini, text("responseId").or_else(|| text("response_id"))))
     }
 
+    /// Whether a list is one of the events of a stream.
+    pub fn is_list(events: &[Json<'_>]) -> bool {
+        dialect_of(events).is_some()
+    }
+
     /// The stream whose events a list holds; gives the list back when it is none. What is no object (`[DONE]`) is passed
     /// over.
     ///
     /// # Errors
     /// With the list.
     pub fn of_list(events: Vec<Json<'_>>) -> Result<Stream, Vec<Json<'_>>> {
-        // A sign of life says nothing of what the others are.
-        let is_sign = |event: &Json<'_>| event.get("type").and_then(Json::as_str) == Some("ping");
-        let mut dialects = events
-            .iter()
-            .filter(|event| matches!(event, Json::Object(_)) && !is_sign(event))
-            .map(|event| Stream::event_of(event));
-        let Some((dialect, _)) = dialects.next().flatten() else { return Err(events) };
-        // Services put objects of their own between the events (metrics); a list of Gemini has nothing else.
-        let mut is_pure = || dialects.all(|other| other.is_some_and(|(other, _)| other == dialect));
-        if dialect == StreamDialect::Gemini && !is_pure() {
-            return Err(events);
-        }
+        let Some(dialect) = dialect_of(&events) else { return Err(events) };
         let mut stream = Stream::new(dialect);
         for event in events {
             if let Json::Object(_) = event {
@@ -179,6 +173,18 @@ impl Stream {
             Stream::Gemini(stream) => stream.into_body(),
         }
     }
+}
+
+/// The dialect of the events that a list holds.
+fn dialect_of(events: &[Json<'_>]) -> Option<StreamDialect> {
+    // A sign of life says nothing of what the others are.
+    let is_sign = |event: &Json<'_>| event.get("type").and_then(Json::as_str) == Some("ping");
+    let events = events.iter().filter(|event| matches!(event, Json::Object(_)) && !is_sign(event));
+    let mut dialects = events.map(|event| Stream::event_of(event));
+    let (dialect, _) = dialects.next().flatten()?;
+    // Services put objects of their own between the events (metrics); a list of Gemini has nothing else.
+    let mut is_pure = || dialects.all(|other| other.is_some_and(|(other, _)| other == dialect));
+    (dialect != StreamDialect::Gemini || is_pure()).then_some(dialect)
 }
 
 fn string(text: impl Into<String>) -> Json<'static> {
