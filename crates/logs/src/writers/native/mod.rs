@@ -669,7 +669,8 @@ impl<'a, 's> Draft<'a, 's> {
         let is_mapped = self.is_mapped(field);
         let (value, unit) = self.take(field)?;
         let ms = self.keep(field, values::duration_ms(&value, unit.unwrap_or(Unit::Ms)))?;
-        self.unit_is_assumed |= unit.is_none() && !is_mapped && field != Field::TtftMs;
+        let is_told = unit.is_some() || is_mapped || values::says_unit(&value);
+        self.unit_is_assumed |= !is_told && field != Field::TtftMs;
         Some(ms)
     }
 
