@@ -89,6 +89,9 @@ pub struct Args {
     /// Tolerate this share of units that cannot be read, or not in full [default: 0].
     #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "Gate")]
     max_rejected: Option<f64>,
+    /// Fewer LLM calls than this share with the text of an answer are no audit (exit status 3) [default: 50%].
+    #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "Gate")]
+    min_assessed: Option<f64>,
 }
 
 /// Runs the audit.
@@ -215,6 +218,7 @@ impl Args {
             ("gate.max_block_rate", self.max_block_rate),
             ("gate.max_flag_rate", self.max_flag_rate),
             ("gate.max_rejected", self.max_rejected),
+            ("gate.min_assessed", self.min_assessed),
             ("gate.max_regression", self.max_regression),
         ];
         for (key, share) in shares {

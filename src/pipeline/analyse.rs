@@ -17,13 +17,17 @@ use crate::{
         tools::{self, Profile, agent},
     },
     hash,
-    record::{Kind, Record},
-    report::verdict_record::bounded,
+    reader::Parsed,
+    record::{Kind, Note, Record},
+    report::{unread::UnreadLeaf, verdict_record::bounded},
     rules::{Scanner, Suppressions},
     text::Features,
 };
 
-use super::drive::{Analyse, Seen};
+use super::{
+    drive::{Analyse, UnitOf},
+    unread::unread,
+};
 
 /// What a stream is called when the record does not say.
 pub const UNKNOWN_STREAM: &str = "(unknown)";
@@ -67,13 +71,18 @@ pub struct Analyst<'s> {
 }
 
 impl Analyse for Analyst<'_> {
+    type Read = Vec<UnreadLeaf>;
     type Out<'a> = Told<'a>;
 
-    fn analyse<'a>(&self, mut record: Record<'a>, seen: &Seen<'_>) -> Told<'a> {
+    fn read(&self, unit: &UnitOf<'_>, parsed: &Parsed<'_>) -> Option<Vec<UnreadLeaf>> {
+        unread(unit, parsed)
+    }
+
+    fn analyse<'a>(&self, mut record: Record<'a>) -> Told<'a> {
         let stream = bounded(&stream_name(&record, self.settings.group_by));
         let mut row = row(&record, &stream);
-        row.session_is_guessed = row.session.is_none() && seen.scope.is_some();
-        row.session = row.session.or(seen.scope);
+        row.session_is_guessed = row.session.is_none() && record.scope.is_some();
+        row.session = row.session.or(record.scope);
         if record.kind == Kind::Feedback {
             return Told::Feedback(Box::new(row));
         }
@@ -108,6 +117,9 @@ impl Analyst<'_> {
         for engine in self.engines {
             if let Some(mut assessment) = engine.assess(&view) {
                 row.turns.append(&mut assessment.turns);
+                if record.notes.has(Note::HealthOnly) && assessment.is_of_text() {
+                    assessment = Assessment::not_assessed("the log holds no text of this call");
+                }
                 assessments.push((engine.about().name, assessment));
             }
         }

@@ -25,7 +25,7 @@ use crate::{
     },
     input::{Batch, Content, Cut, Header, Place, Reader},
     reader::{Parsed, RecordReader},
-    record::{Entry, Ignored, Record, Rejected},
+    record::{Container, Entry, Ignored, Record, Rejected, json::Json},
 };
 
 use super::filter::Filter;
@@ -44,25 +44,21 @@ pub struct Progress {
     pub units: u64,
 }
 
-/// What is made of a whole record.
+/// What is made of units and of whole records.
 pub trait Analyse: Sync {
-    /// What it is made to.
+    /// What a unit is made to beside its records.
+    type Read: Send;
+    /// What a record is made to.
     type Out<'a>: Send;
 
-    /// Takes one record. `origin` is the unit that it stands in, `None` when it was put together of several.
-    fn analyse<'a>(&self, record: Record<'a>, seen: &Seen<'_>) -> Self::Out<'a>;
+    /// Looks at a unit as it was read, before its parts become records.
+    fn read(&self, unit: &UnitOf<'_>, parsed: &Parsed<'_>) -> Option<Self::Read>;
+
+    /// Takes one record.
+    fn analyse<'a>(&self, record: Record<'a>) -> Self::Out<'a>;
 }
 
-/// What is known of a record beside itself.
-#[derive(Clone, Copy, Debug)]
-pub struct Seen<'u> {
-    /// The conversation that it belongs to, where that is not told by its session id.
-    pub scope: Option<u64>,
-    /// The unit that it stands in; `None` when it was put together of several.
-    pub unit: Option<UnitOf<'u>>,
-}
-
-/// The unit that a record stands in.
+/// A unit of the input.
 #[derive(Clone, Copy, Debug)]
 pub struct UnitOf<'u> {
     /// Its bytes.
@@ -71,18 +67,32 @@ pub struct UnitOf<'u> {
     pub header: Option<&'u Header>,
     /// How many units of the input came before it.
     pub number: u64,
-    /// The position of the record in it.
-    pub position: usize,
+}
+
+impl<'u> UnitOf<'u> {
+    /// Its value as a tree, a row of a table as an object; `None` for what is no value by itself.
+    pub fn tree(&self) -> Option<Json<'u>> {
+        match self.header {
+            Some(header) => {
+                let cells = header.cells(self.bytes).ok()?.into_iter();
+                let cells = cells.map(|(name, cell)| (name.to_owned().into(), Json::String(cell.into())));
+                Some(Json::Object(cells.collect()))
+            }
+            None => Json::parse(self.bytes).ok(),
+        }
+    }
 }
 
 /// One unit, or one item of a unit.
-pub struct Unit<'a, T> {
+pub struct Unit<'a, T, R> {
     /// Where it stands.
     pub place: Place,
     /// Whether it is a further item of the unit that the one before it comes from.
     pub is_further: bool,
     /// What became of it.
     pub outcome: Outcome<'a, T>,
+    /// What the unit was made to beside its records, at its first item.
+    pub read: Option<R>,
     /// What the ordered step has to know of the record, until it has taken it.
     marks: Option<Box<Marks>>,
 }
@@ -121,6 +131,8 @@ struct Marks {
 impl Marks {
     /// `None` for most records.
     fn of(record: &Record<'_>, place: &Place, is_paired: bool) -> Option<Box<Marks>> {
+        // What was converted has been through this step.
+        let is_paired = is_paired || record.format.container == Container::NORMAL;
         let traffic = if is_paired { None } else { tool_calls::traffic_of(record, place) };
         let (answer, recorded) = (Mark::of(record), Recorded::of(record).filter(|_| !is_paired));
         if traffic.is_none() && answer.is_none() && recorded.is_none() {
@@ -131,9 +143,9 @@ impl Marks {
 }
 
 /// A batch, read and analysed.
-struct Part<'a, T> {
+struct Part<'a, T, R> {
     /// Its units, in order.
-    units: Vec<Unit<'a, T>>,
+    units: Vec<Unit<'a, T, R>>,
     /// Whether parts of records wait for the ordered step.
     has_parts: bool,
     /// Whether calls of tools, or answers that may be duplicates, wait for the ordered step.
@@ -141,7 +153,11 @@ struct Part<'a, T> {
 }
 
 /// A unit with what the ordered stage made of its record.
-pub(crate) type Observed<'a, A, N> = (Unit<'a, <A as Analyse>::Out<'a>>, Option<N>);
+pub(crate) type Observed<'a, A, N> = (UnitFor<'a, A>, Option<N>);
+
+/// A unit, and a batch of them, as an [`Analyse`] has them.
+type UnitFor<'a, A> = Unit<'a, <A as Analyse>::Out<'a>, <A as Analyse>::Read>;
+type PartFor<'a, A> = Part<'a, <A as Analyse>::Out<'a>, <A as Analyse>::Read>;
 
 /// A way through a log.
 pub(crate) struct Drive<'d, A> {
@@ -214,11 +230,11 @@ impl<A: Analyse> Drive<'_, A> {
                 })
                 .collect();
             let observe = || {
-                let parts = analysed.into_iter().map(|part: Part<'_, _>| observed::<A, N>(part.units, observe));
+                let parts = analysed.into_iter().map(|part: PartFor<'_, A>| observed::<A, N>(part.units, observe));
                 parts.collect::<Vec<_>>()
             };
             let analyse = || {
-                let mut parts: Vec<Part<'_, A::Out<'_>>> =
+                let mut parts: Vec<PartFor<'_, A>> =
                     numbered.par_iter().map(|(first, batch)| self.batch(batch, *first)).collect();
                 self.assemble(assembly, &mut parts);
                 parts
@@ -244,7 +260,7 @@ impl<A: Analyse> Drive<'_, A> {
     }
 
     /// Every unit of a batch, in order; `first` is the number of its first unit in the input.
-    fn batch<'a>(&self, batch: &'a Batch, first: u64) -> Part<'a, A::Out<'a>> {
+    fn batch<'a>(&self, batch: &'a Batch, first: u64) -> PartFor<'a, A> {
         let mut part = Part { units: Vec::with_capacity(batch.units.len()), has_parts: false, has_marks: false };
         for (number, unit) in (first..).zip(&batch.units) {
             let place = |item: Option<u32>, offset: usize| Place {
@@ -257,7 +273,7 @@ impl<A: Analyse> Drive<'_, A> {
                 Content::Text(range) => &batch.bytes[range.clone()],
                 Content::Rejected(cut) => {
                     let rejected = Rejected { byte: 0, reason: describe(cut) };
-                    part.push(place(unit.item, 0), false, Outcome::Rejected(rejected), None);
+                    part.push(place(unit.item, 0), false, Outcome::Rejected(rejected), None, None);
                     continue;
                 }
             };
@@ -266,10 +282,11 @@ impl<A: Analyse> Drive<'_, A> {
                 None => self.reader.read(bytes),
                 Some(header) => self.reader.read_row(header, bytes),
             };
+            let unit_of = UnitOf { bytes, header, number };
             let is_sampled = self.filter.takes_unit(&batch.source, unit.byte);
+            let mut read = if is_sampled { self.analyst.read(&unit_of, &parsed) } else { None };
             let is_part = |outcome: &Result<Entry<'_>, Rejected>| outcome.as_ref().is_ok_and(assemble::is_part);
             let mut take = |place: Place, position: usize, outcome: Result<Entry<'a>, Rejected>| {
-                let unit = UnitOf { bytes, header, number, position };
                 let (outcome, marks) = match outcome {
                     // A part that the sample leaves out may belong to a record that it takes.
                     Ok(entry) if assemble::is_part(&entry) => {
@@ -278,18 +295,18 @@ impl<A: Analyse> Drive<'_, A> {
                     _ if !is_sampled => (Outcome::Skipped, None),
                     Ok(Entry::Record(record)) => {
                         let marks = Marks::of(&record, &place, false);
-                        (self.analyse(record, &Seen { scope: None, unit: Some(unit) }), marks)
+                        (self.analyse(record), marks)
                     }
                     Ok(Entry::Ignored(ignored)) => (Outcome::Ignored(ignored), None),
                     Ok(Entry::Fragment(_)) => (Outcome::Merged, None),
                     Err(rejected) => (Outcome::Rejected(rejected), None),
                 };
-                part.push(place, position > 0, outcome, marks);
+                part.push(place, position > 0, outcome, marks, read.take());
             };
             match parsed {
                 Parsed::One(outcome) => take(place(unit.item, 0), 0, outcome),
                 Parsed::Many(items) if !is_sampled && !items.iter().any(|item| is_part(&item.outcome)) => {
-                    part.push(place(unit.item, 0), false, Outcome::Skipped, None);
+                    part.push(place(unit.item, 0), false, Outcome::Skipped, None, None);
                 }
                 Parsed::Many(items) => {
                     for (position, item) in items.into_iter().enumerate() {
@@ -304,15 +321,15 @@ impl<A: Analyse> Drive<'_, A> {
     }
 
     /// A whole record, unless the window leaves it out.
-    fn analyse<'a>(&self, record: Record<'a>, seen: &Seen<'_>) -> Outcome<'a, A::Out<'a>> {
+    fn analyse<'a>(&self, record: Record<'a>) -> Outcome<'a, A::Out<'a>> {
         if !self.filter.takes_time(record.timestamp_ms) {
             return Outcome::Skipped;
         }
-        Outcome::Record(self.analyst.analyse(record, seen))
+        Outcome::Record(self.analyst.analyse(record))
     }
 
     /// Puts the parts of records in the next batches together, and pairs calls of tools with their results.
-    fn assemble<'a>(&self, assembly: &mut Assembly, parts: &mut [Part<'a, A::Out<'a>>]) {
+    fn assemble<'a>(&self, assembly: &mut Assembly, parts: &mut [PartFor<'a, A>]) {
         if parts.iter().any(|part| part.has_parts) {
             parts.iter_mut().filter(|part| part.has_parts).for_each(|part| assembly.assemble(part));
             self.analyse_joined(parts);
@@ -320,7 +337,7 @@ impl<A: Analyse> Drive<'_, A> {
         self.pair(assembly, parts);
     }
 
-    fn pair<'a>(&self, assembly: &mut Assembly, parts: &mut [Part<'a, A::Out<'a>>]) {
+    fn pair<'a>(&self, assembly: &mut Assembly, parts: &mut [PartFor<'a, A>]) {
         let mut has_records = false;
         for part in parts.iter_mut().filter(|part| part.has_marks) {
             has_records |= assembly.pair(part);
@@ -331,7 +348,7 @@ impl<A: Analyse> Drive<'_, A> {
     }
 
     /// What is left at the end of the input.
-    fn rest(&self, assembly: &mut Assembly) -> Vec<Unit<'static, A::Out<'static>>> {
+    fn rest(&self, assembly: &mut Assembly) -> Vec<UnitFor<'static, A>> {
         let units = assembly.assembler.finish().into_iter().map(Unit::joined).collect();
         let mut parts = [Part { units, has_parts: true, has_marks: false }];
         self.analyse_joined(&mut parts);
@@ -341,7 +358,7 @@ impl<A: Analyse> Drive<'_, A> {
     }
 
     /// Analyses what came out of the ordered step, in parallel.
-    fn analyse_joined<'a>(&self, parts: &mut [Part<'a, A::Out<'a>>]) {
+    fn analyse_joined<'a>(&self, parts: &mut [PartFor<'a, A>]) {
         parts.par_iter_mut().for_each(|part| {
             part.units.par_iter_mut().for_each(|unit| {
                 if !matches!(unit.outcome, Outcome::Joined(_)) {
@@ -355,7 +372,7 @@ impl<A: Analyse> Drive<'_, A> {
     }
 
     fn joined<'a>(&self, place: &Place, joined: Joined) -> (Outcome<'a, A::Out<'a>>, Option<Box<Marks>>) {
-        let (scope, is_paired) = (joined.scope, joined.is_paired);
+        let is_paired = joined.is_paired;
         match joined.whole {
             Whole::Ignored(ignored) => (Outcome::Ignored(ignored), None),
             Whole::Merged => (Outcome::Merged, None),
@@ -364,24 +381,31 @@ impl<A: Analyse> Drive<'_, A> {
             Whole::Record(_) => {
                 let Some(record) = joined.into_record() else { return (Outcome::Merged, None) };
                 let marks = Marks::of(&record, place, is_paired);
-                (self.analyse(record, &Seen { scope, unit: None }), marks)
+                (self.analyse(record), marks)
             }
         }
     }
 }
 
-impl<T> Unit<'_, T> {
+impl<T, R> Unit<'_, T, R> {
     fn joined(joined: Joined) -> Self {
         let (place, is_further) = (joined.place.clone(), joined.is_further);
-        Unit { place, is_further, outcome: Outcome::Joined(Box::new(joined)), marks: None }
+        Unit { place, is_further, outcome: Outcome::Joined(Box::new(joined)), read: None, marks: None }
     }
 }
 
-impl<'a, T> Part<'a, T> {
-    fn push(&mut self, place: Place, is_further: bool, outcome: Outcome<'a, T>, marks: Option<Box<Marks>>) {
+impl<'a, T, R> Part<'a, T, R> {
+    fn push(
+        &mut self,
+        place: Place,
+        is_further: bool,
+        outcome: Outcome<'a, T>,
+        marks: Option<Box<Marks>>,
+        read: Option<R>,
+    ) {
         self.has_parts |= matches!(outcome, Outcome::Part(..));
         self.has_marks |= marks.is_some();
-        self.units.push(Unit { place, is_further, outcome, marks });
+        self.units.push(Unit { place, is_further, outcome, read, marks });
     }
 }
 
@@ -404,7 +428,7 @@ impl Assembly {
         self.assembler.limits_reached().chain(self.pairer.limits_reached())
     }
 
-    fn assemble<T>(&mut self, part: &mut Part<'_, T>) {
+    fn assemble<T, R>(&mut self, part: &mut Part<'_, T, R>) {
         let mut units = Vec::with_capacity(part.units.len());
         for mut unit in mem::take(&mut part.units) {
             let (entry, bytes) = match mem::replace(&mut unit.outcome, Outcome::Held) {
@@ -432,7 +456,7 @@ impl Assembly {
     }
 
     /// Merges what the log has twice, and pairs calls with results; whether records came of that.
-    fn pair<T>(&mut self, part: &mut Part<'_, T>) -> bool {
+    fn pair<T, R>(&mut self, part: &mut Part<'_, T, R>) -> bool {
         let mut units = Vec::with_capacity(part.units.len());
         let mut has_records = false;
         for mut unit in mem::take(&mut part.units) {
@@ -461,10 +485,10 @@ impl Assembly {
 
 /// Units with what observing them made of their records.
 fn observed<'a, A: Analyse, N>(
-    units: Vec<Unit<'a, A::Out<'a>>>,
+    units: Vec<UnitFor<'a, A>>,
     observe: &mut impl FnMut(&A::Out<'_>) -> N,
 ) -> Vec<Observed<'a, A, N>> {
-    let observe = |unit: Unit<'a, A::Out<'a>>| {
+    let observe = |unit: UnitFor<'a, A>| {
         let note = if let Outcome::Record(record) = &unit.outcome { Some(observe(record)) } else { None };
         (unit, note)
     };

@@ -1,9 +1,10 @@
-//! How a log is understood: formats, fields and where they stand, what is missing for which engine.
+//! How a log is understood: formats, fields and where they stand, what was not read, what is missing for which engine.
 //!
-//! Where a field stands is not told by the readers but looked up in the unit: `places`.
+//! Where a field stands is not told by the readers but looked up in the unit: `places`; and so is what was not read:
+//! `unread`.
 //!
-//! **Limits**: places are looked up in the first [`PLACES_MAX`] units, of up to [`PLACE_BYTES_MAX`] bytes each;
-//! records that are made of several units have none.
+//! **Limits**: places are looked up in the first [`PLACES_MAX`] units, of up to [`PLACE_BYTES_MAX`] bytes each; lines of
+//! sessions and pieces of streams have none.
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
@@ -11,12 +12,15 @@ use anyhow::Result;
 
 use crate::{
     config::Settings,
-    input::Reader,
-    record::{Kind, LatencySource, Prompt, Record, json::Json},
+    input::{Place, Reader},
+    reader::Parsed,
+    record::{Content, Entry, Kind, LatencySource, Prompt, Record},
     redact::Names,
     report::{
+        coverage::{Coverage, Holds},
         formats::Formats,
-        inspection::{Counted, FieldFound, FieldPlace, Inspection, Missing},
+        inspection::{Counted, FieldFound, FieldPlace, Inspection, Missing, Shown},
+        unread::{Unread, UnreadLeaf},
     },
     rules::Scanner,
     text::excerpt,
@@ -24,8 +28,10 @@ use crate::{
 
 use super::{
     Filter,
-    drive::{Analyse, Assembly, Drive, Observed, Outcome, Seen, UnitOf},
+    drive::{Analyse, Assembly, Drive, Observed, Outcome, UnitOf},
+    judge::holds,
     places::{Found, Sought, places_of, value_of},
+    unread::unread,
 };
 
 /// Units at the beginning of the input in which places are looked up.
@@ -34,8 +40,12 @@ pub const PLACES_MAX: u64 = 200;
 pub const PLACE_BYTES_MAX: usize = 1 << 20;
 /// Reasons and problems that are told apart.
 const REASONS_MAX: usize = 20;
-/// Characters of a text that the first record shows.
+/// Bytes of a text that the first record shows.
 const EXCERPT_BYTES: usize = 120;
+/// Bytes of a text that a record shows which was asked for.
+const TEXT_BYTES: usize = 20_000;
+/// Records of one line that are shown.
+const SHOWN_MAX: usize = 100;
 /// What may hold anything, and is redacted more strictly than names are.
 const TEXTS: [&str; 8] = ["system", "prompt", "context", "response", "error", "args", "result", "tool call"];
 
@@ -88,14 +98,20 @@ const WANTED: [Wanted; 21] = [
     tool("session_id", &["session", "thread", "conversation", "trace"], &["session consistency"]),
 ];
 
-/// Reads all of `input` and says how it is understood.
+/// Reads all of `input` and says how it is understood, the records that begin on `line` in full.
 ///
 /// # Errors
 /// None of its own; the drive has the type of one that writes.
-pub fn inspect(input: &mut Reader, settings: &Settings, scanner: &Scanner, show_sensitive: bool) -> Result<Inspection> {
+pub fn inspect(
+    input: &mut Reader,
+    settings: &Settings,
+    scanner: &Scanner,
+    show_sensitive: bool,
+    line: Option<u64>,
+) -> Result<Inspection> {
     let reader = settings.reader();
     let names = Names::new(scanner, show_sensitive);
-    let inspector = Inspector { names };
+    let inspector = Inspector { names, line };
     let drive = Drive { reader: &reader, filter: &Filter::default(), analyst: &inspector };
     let mut state = State::new(names);
     let mut assembly = Assembly::new(&settings.assemble);
@@ -110,19 +126,26 @@ pub fn inspect(input: &mut Reader, settings: &Settings, scanner: &Scanner, show_
             Ok(ControlFlow::Continue(()))
         },
     )?;
-    Ok(state.finish(input))
+    let mut seen = state.finish(input);
+    seen.unmatched = reader.unmatched();
+    Ok(seen)
 }
 
 /// Looks at records as they come.
 struct Inspector<'s> {
     names: Names<'s>,
+    /// The line whose records are shown in full.
+    line: Option<u64>,
 }
 
-/// A record, and where its fields stand.
-struct Looked<'a> {
-    record: Record<'a>,
-    fields: Vec<(usize, Option<Found>)>,
-    is_looked_up: bool,
+/// What there is to say of a unit beside its records.
+struct Read {
+    /// Records whose places were looked up.
+    records: u64,
+    /// By position in [`WANTED`].
+    places: Vec<(usize, Found)>,
+    /// What was not read; `None` when nobody looked.
+    unread: Option<Vec<UnreadLeaf>>,
 }
 
 /// What there is to say of a unit.
@@ -130,12 +153,19 @@ struct Event {
     source: String,
     line: u64,
     is_further: bool,
+    read: Option<Box<Read>>,
     what: What,
 }
 
 enum What {
+    /// Nothing yet, or no more: it is counted with another.
+    Part,
     Record(Box<RecordSeen>),
-    Ignored { format: (&'static str, &'static str), what: &'static str, is_parent: bool },
+    Ignored {
+        format: (&'static str, &'static str),
+        what: &'static str,
+        is_parent: bool,
+    },
     Merged,
     Skipped,
     Rejected(String),
@@ -148,45 +178,65 @@ struct RecordSeen {
     notes: Vec<&'static str>,
     latency_source: Option<LatencySource>,
     problems: Vec<String>,
-    /// Whether there is no response for a good reason.
-    is_excused: bool,
-    fields: Vec<(usize, Option<Found>)>,
-    is_looked_up: bool,
+    /// What an LLM call holds.
+    holds: Option<Holds>,
+    /// By position in [`WANTED`].
+    fields: Vec<usize>,
     /// The record as it is understood, of the first one of a batch.
     rows: Option<Vec<(String, String)>>,
+    /// The record in full, where that was asked for.
+    shown: Option<Shown>,
 }
 
 impl Analyse for Inspector<'_> {
-    type Out<'a> = Looked<'a>;
+    type Read = Box<Read>;
+    type Out<'a> = Record<'a>;
 
-    fn analyse<'a>(&self, record: Record<'a>, seen: &Seen<'_>) -> Looked<'a> {
-        let unit = seen.unit.filter(|unit| unit.number < PLACES_MAX && unit.bytes.len() <= PLACE_BYTES_MAX);
-        let (mut indices, mut sought) = (Vec::new(), Vec::new());
-        for (index, wanted) in WANTED.iter().enumerate() {
-            let is_kind = (wanted.kind == Kind::Llm) == (record.kind == Kind::Llm);
-            let Some(value) = value_of(&record, wanted.field).filter(|_| is_kind) else { continue };
-            indices.push(index);
-            sought.push(Sought { field: wanted.field, hints: wanted.hints, value });
+    fn read(&self, unit: &UnitOf<'_>, parsed: &Parsed<'_>) -> Option<Box<Read>> {
+        let mut read = Read { records: 0, places: Vec::new(), unread: unread(unit, parsed) };
+        if unit.number < PLACES_MAX && unit.bytes.len() <= PLACE_BYTES_MAX {
+            let tree = unit.tree();
+            for (position, record) in records_of(parsed) {
+                let (mut indices, mut sought) = (Vec::new(), Vec::new());
+                for (index, wanted) in wanted_of(record) {
+                    let Some(value) = value_of(record, wanted.field) else { continue };
+                    indices.push(index);
+                    sought.push(Sought { field: wanted.field, hints: wanted.hints, value });
+                }
+                let places = tree.as_ref().map(|tree| places_of(tree, position, &sought, record.latency_source));
+                let places = indices.into_iter().zip(places.unwrap_or_default());
+                read.places.extend(places.filter_map(|(index, place)| Some((index, place?))));
+                read.records += 1;
+            }
         }
-        let places = match unit.and_then(|unit| Some((unit.position, tree_of(unit)?))) {
-            Some((position, tree)) => places_of(&tree, position, &sought, record.latency_source),
-            None => vec![None; indices.len()],
-        };
-        drop(sought);
-        let is_looked_up = unit.is_some();
-        Looked { record, fields: indices.into_iter().zip(places).collect(), is_looked_up }
+        (read.records > 0 || read.unread.is_some()).then(|| Box::new(read))
+    }
+
+    fn analyse<'a>(&self, record: Record<'a>) -> Record<'a> {
+        record
     }
 }
 
-/// A unit as a tree, so that its fields have places; a row of a table as an object.
-fn tree_of(unit: UnitOf<'_>) -> Option<Json<'_>> {
-    match unit.header {
-        Some(header) => {
-            let cells = header.cells(unit.bytes).ok()?.into_iter();
-            Some(Json::Object(cells.map(|(name, cell)| (name.to_owned().into(), Json::String(cell.into()))).collect()))
-        }
-        None => Json::parse(unit.bytes).ok(),
-    }
+/// The records of a unit that are known before its parts are put together, with their positions.
+fn records_of<'p, 'a>(parsed: &'p Parsed<'a>) -> impl Iterator<Item = (usize, &'p Record<'a>)> {
+    let outcomes = match parsed {
+        Parsed::One(outcome) => vec![outcome],
+        Parsed::Many(items) => items.iter().map(|item| &item.outcome).collect(),
+    };
+    outcomes.into_iter().enumerate().filter_map(|(position, outcome)| match outcome {
+        Ok(Entry::Record(record)) => Some((position, record)),
+        Ok(Entry::Fragment(fragment)) => match &fragment.content {
+            Content::Record(record) => Some((position, &**record)),
+            Content::Value(_) => None,
+        },
+        _ => None,
+    })
+}
+
+/// The fields that a record of this kind may have, with their positions in [`WANTED`].
+fn wanted_of(record: &Record<'_>) -> impl Iterator<Item = (usize, &'static Wanted)> {
+    let is_llm = record.kind == Kind::Llm;
+    WANTED.iter().enumerate().filter(move |(_, wanted)| (wanted.kind == Kind::Llm) == is_llm)
 }
 
 impl Inspector<'_> {
@@ -195,7 +245,9 @@ impl Inspector<'_> {
         let mut events = Vec::with_capacity(units.len());
         for (unit, _) in units {
             let what = match unit.outcome {
-                Outcome::Record(looked) => What::Record(Box::new(self.seen(looked, std::mem::take(&mut is_first)))),
+                Outcome::Record(record) => {
+                    What::Record(Box::new(self.seen(&record, &unit.place, std::mem::take(&mut is_first))))
+                }
                 Outcome::Ignored(ignored) => {
                     let (format, what, is_parent) = (ignored.format.names(), ignored.what, ignored.is_parent);
                     What::Ignored { format, what, is_parent }
@@ -204,28 +256,35 @@ impl Inspector<'_> {
                 Outcome::Skipped => What::Skipped,
                 Outcome::Rejected(rejected) => What::Rejected(rejected.reason),
                 // The first is counted with its record, and the others have become something else by now.
-                Outcome::Held | Outcome::Part(..) | Outcome::Joined(_) => continue,
+                Outcome::Held | Outcome::Part(..) | Outcome::Joined(_) => What::Part,
             };
-            let source = unit.place.source.to_string();
-            events.push(Event { source, line: unit.place.line, is_further: unit.is_further, what });
+            let (source, line) = (unit.place.source.to_string(), unit.place.line);
+            events.push(Event { source, line, is_further: unit.is_further, read: unit.read, what });
         }
         events
     }
 
-    fn seen(&self, looked: Looked<'_>, with_rows: bool) -> RecordSeen {
-        let Looked { record, fields, is_looked_up } = looked;
+    fn seen(&self, record: &Record<'_>, place: &Place, with_rows: bool) -> RecordSeen {
         let problem = |of: &crate::record::Problem| format!("{} {}", of.field, self.names.shown(&of.reason));
-        let has_reason = record.error.is_some() || !record.tool_calls.is_empty();
+        let is_asked_for = self.line == Some(place.line);
         RecordSeen {
             kind: record.kind,
             format: record.format.names(),
             notes: record.notes.iter().map(|note| note.as_str()).collect(),
             latency_source: record.latency_source,
             problems: record.problems.iter().map(problem).collect(),
-            is_excused: record.kind == Kind::Llm && record.response.is_none() && has_reason,
-            rows: with_rows.then(|| rows_of(&record, self.names)),
-            fields,
-            is_looked_up,
+            holds: holds(record),
+            fields: wanted_of(record)
+                .filter(|(_, wanted)| value_of(record, wanted.field).is_some())
+                .map(|(index, _)| index)
+                .collect(),
+            rows: with_rows.then(|| rows_of(record, self.names, EXCERPT_BYTES)),
+            shown: is_asked_for.then(|| Shown {
+                source: place.source.to_string(),
+                line: place.line,
+                item: place.item,
+                fields: rows_of(record, self.names, TEXT_BYTES),
+            }),
         }
     }
 }
@@ -249,8 +308,8 @@ struct State<'s> {
     fields: BTreeMap<usize, (u64, Places)>,
     /// Records of LLM calls and of tool calls.
     of_kind: [u64; 2],
-    /// Records that have no response for a good reason: an error, a call of tools.
-    excused: u64,
+    coverage: Coverage,
+    unread: Unread,
     /// Entries beyond the first of their unit.
     further: u64,
     latencies: Counts,
@@ -266,7 +325,8 @@ impl<'s> State<'s> {
             formats: Formats::default(),
             fields: BTreeMap::new(),
             of_kind: [0; 2],
-            excused: 0,
+            coverage: Coverage::default(),
+            unread: Unread::default(),
             further: 0,
             latencies: BTreeMap::new(),
             rejections: BTreeMap::new(),
@@ -275,10 +335,14 @@ impl<'s> State<'s> {
     }
 
     fn take(&mut self, event: Event) {
-        let Event { source, line, is_further, what } = event;
+        let Event { source, line, is_further, read, what } = event;
         let at = At { source: &source, line };
         self.further += u64::from(is_further);
+        if let Some(read) = read {
+            self.read(*read);
+        }
         match what {
+            What::Part => {}
             What::Record(record) => self.record(*record, at),
             What::Ignored { format, what, is_parent } => {
                 *(if is_parent { &mut self.seen.parent } else { &mut self.seen.skipped }) += 1;
@@ -287,6 +351,16 @@ impl<'s> State<'s> {
             What::Merged => self.seen.pieces += 1,
             What::Skipped => self.seen.skipped += 1,
             What::Rejected(reason) => self.rejected(reason, at),
+        }
+    }
+
+    fn read(&mut self, read: Read) {
+        self.seen.places_of += read.records;
+        for (index, place) in read.places {
+            *self.fields.entry(index).or_default().1.entry(place).or_default() += 1;
+        }
+        if let Some(leaves) = read.unread {
+            self.unread.unit(leaves);
         }
     }
 
@@ -312,14 +386,14 @@ impl<'s> State<'s> {
         for problem in record.problems {
             count(&mut self.problems, problem, at);
         }
-        self.excused += u64::from(record.is_excused);
-        self.seen.places_of += u64::from(record.is_looked_up);
-        for (index, place) in record.fields {
-            let field = self.fields.entry(index).or_default();
-            field.0 += 1;
-            if let Some(place) = place {
-                *field.1.entry(place).or_default() += 1;
-            }
+        if let Some(holds) = record.holds {
+            self.coverage.add(holds);
+        }
+        for index in record.fields {
+            self.fields.entry(index).or_default().0 += 1;
+        }
+        if self.seen.shown.len() < SHOWN_MAX {
+            self.seen.shown.extend(record.shown);
         }
         if self.seen.first_record.is_empty() {
             self.seen.first_record = record.rows.unwrap_or_default();
@@ -327,20 +401,26 @@ impl<'s> State<'s> {
     }
 
     fn finish(self, input: &Reader) -> Inspection {
-        let State { mut seen, formats, fields, of_kind, excused, further, .. } = self;
+        let State { mut seen, formats, fields, of_kind, coverage, unread, further, .. } = self;
         let (latencies, rejections, problems) = (self.latencies, self.rejections, self.problems);
         let totals = input.totals();
         (seen.files, seen.bytes) = (totals.files, totals.bytes);
         seen.units = totals.units + further;
         seen.ledger_adds_up = seen.units == seen.records + seen.pieces + seen.parent + seen.skipped + seen.rejected;
         seen.formats = formats.summary();
+        seen.coverage = coverage;
+        seen.unread = unread.summary();
+        for field in &mut seen.unread.fields {
+            self.names.hide(&mut field.pointer);
+            field.map.iter_mut().for_each(|map| self.names.hide(map));
+        }
         seen.latency_sources = listed(latencies);
         seen.rejections = listed(rejections);
         seen.problems = listed(problems);
         for (index, wanted) in WANTED.iter().enumerate() {
             let (records, places) = fields.get(&index).cloned().unwrap_or_default();
             let of = of_kind[usize::from(wanted.kind != Kind::Llm)];
-            let excused = if wanted.field == "response" { excused } else { 0 };
+            let excused = if wanted.field == "response" { coverage.excused } else { 0 };
             let lacking = of.saturating_sub(records + excused);
             if lacking > 0 && !wanted.engines.is_empty() {
                 let kind = wanted.kind.as_str();
@@ -359,19 +439,24 @@ impl<'s> State<'s> {
     }
 }
 
-/// A record as it is understood: names and texts, safe to show.
-fn rows_of(record: &Record<'_>, names: Names<'_>) -> Vec<(String, String)> {
+/// A record as it is understood: names and texts, safe to show, of each text so many bytes.
+fn rows_of(record: &Record<'_>, names: Names<'_>, bytes_max: usize) -> Vec<(String, String)> {
+    let is_full = bytes_max > EXCERPT_BYTES;
     let mut rows: Vec<(String, String)> = Vec::new();
     let mut row = |name: &str, text: &str| {
         // What the names hide is looked for in more than is shown, so that no cut hides it from them.
         let is_text = TEXTS.iter().any(|field| name.starts_with(field));
-        let wide = &text[..text.floor_char_boundary(2 * EXCERPT_BYTES)];
+        let wide = &text[..text.floor_char_boundary(2 * bytes_max)];
         // Only names end in this sign because they were cut.
         let said = wide.trim_end_matches(if is_text { '…' } else { '\0' });
         let wide = format!("{}{}", names.shown(said), &wide[said.len()..]);
-        let shown = &wide[..wide.floor_char_boundary(EXCERPT_BYTES)];
+        let shown = &wide[..wide.floor_char_boundary(bytes_max)];
         let shown_bytes = shown.len();
         let shown = match (is_text, names.shows_sensitive()) {
+            (_, sensitive) if is_full => {
+                let stretches = excerpt::whole(shown, bytes_max, &[], (is_text && !sensitive).then_some(&[]));
+                stretches.into_iter().map(|stretch| stretch.text).collect()
+            }
             (true, false) => excerpt::quote(&wide, 0..shown.len(), &[]),
             _ => excerpt::unredacted_quote(shown, 0..shown.len()),
         };
@@ -380,10 +465,15 @@ fn rows_of(record: &Record<'_>, names: Names<'_>) -> Vec<(String, String)> {
     };
     row("format", &record.format.to_string());
     row("kind", record.kind.as_str());
-    for wanted in WANTED.iter().filter(|wanted| (wanted.kind == Kind::Llm) == (record.kind == Kind::Llm)) {
+    for (_, wanted) in wanted_of(record) {
         match (wanted.field, &record.prompt) {
+            ("context", _) if is_full => {
+                for (index, passage) in record.context.iter().enumerate() {
+                    row(&format!("context/{index}"), &passage.text);
+                }
+            }
             ("prompt", Prompt::Messages(messages)) => {
-                for (index, message) in messages.iter().enumerate().take(10) {
+                for (index, message) in messages.iter().enumerate().take(if is_full { usize::MAX } else { 10 }) {
                     let calls: Vec<&str> = message.tool_calls.iter().map(|call| call.name.as_ref()).collect();
                     let calls = if calls.is_empty() { String::new() } else { format!(" calls {}", calls.join(", ")) };
                     row(&format!("prompt/{index}"), &format!("{}: {}{calls}", message.role, message.text));
@@ -428,7 +518,7 @@ mod tests {
 
     fn inspected(log: &'static str) -> Inspection {
         let mut input = Reader::from_stream("log", log.as_bytes(), Limits::default());
-        inspect(&mut input, &Settings::default(), &Scanner::new(Library::built_in()), false)
+        inspect(&mut input, &Settings::default(), &Scanner::new(Library::built_in()), false, None)
             .expect("nothing is written")
     }
 

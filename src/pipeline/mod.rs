@@ -4,14 +4,16 @@
 //! - `drive`: the one way through a log: reading, putting together, and the order of the stages
 //! - `filter`: which units and records are taken
 //! - `analyse`: stage 2
+//! - [`convert`](mod@convert): logs of any format in the normal form
 //! - `judge`: stage 4, up to the record's report object
 //! - `sinks`: where the bytes of stage 5 go
-//! - [`inspect`](mod@inspect), `places`: how a log is understood, and where its fields stand
+//! - [`inspect`](mod@inspect), `places`, `unread`: how a log is understood, where its fields stand, what was not read
 //! - `registry`: the list of engines
 //! - [`labels`]: what people say of records, out of the log itself or of a file beside it
 //! - [`study`]: labelled records with what was computed of them, for measuring and fitting
 
 mod analyse;
+pub mod convert;
 mod drive;
 mod filter;
 pub mod inspect;
@@ -21,6 +23,7 @@ mod places;
 mod registry;
 mod sinks;
 pub mod study;
+mod unread;
 
 use std::{
     collections::HashMap,
@@ -50,7 +53,10 @@ use crate::{
         prices::PriceTable, summary, verdict_record::Identity,
     },
     rules::{Library, Rule, RuleError, Scanner, Suppressions, examples},
-    verdict::Calibration,
+    verdict::{
+        Calibration,
+        gate::{ExitStatus, Reason},
+    },
 };
 
 pub use drive::Progress;
@@ -219,7 +225,12 @@ impl Auditor {
         }
         let mut report = Report::new(whole, &totals(input), &self.settings.gate, &self.settings.engines.health);
         report.suppressions.name(&self.suppressions);
-        self.hide_stream_names(&mut report);
+        let unmatched = self.reader.unmatched();
+        if !unmatched.is_empty() && report.input.units > 0 {
+            let message = format!("no record has anything where {} should stand", unmatched.join(", "));
+            report.gate.add(Reason { exit: ExitStatus::CouldNotAudit, rule: "map", message });
+        }
+        self.hide_names(&mut report);
         if let Some(baseline) = &self.baseline {
             report.compare(baseline);
         }
@@ -264,14 +275,19 @@ impl Auditor {
         Assembly::new(&self.settings.assemble)
     }
 
-    /// Names of streams are names of the log.
-    fn hide_stream_names(&self, report: &mut Report) {
+    /// Names of streams and fields are names of the log.
+    fn hide_names(&self, report: &mut Report) {
+        for field in &mut report.unread.fields {
+            self.names().hide(&mut field.pointer);
+            field.map.iter_mut().for_each(|map| self.names().hide(map));
+        }
+        let doubts = report.time_doubts.iter_mut().map(|doubt| &mut doubt.stream);
         let details = &mut report.details;
         let streams = report.streams.iter_mut().map(|stream| &mut stream.name);
         let signals = details.signals.iter_mut().map(|signal| &mut signal.stream);
         let charts = details.charts.iter_mut().map(|chart| &mut chart.stream);
         let issues = report.issues.worst.iter_mut().map(|issue| &mut issue.stream);
-        let names = streams.chain(signals).chain(charts).chain(issues).flatten();
+        let names = streams.chain(signals).chain(charts).chain(issues).chain(doubts).flatten();
         names.for_each(|name| self.names().hide(name));
     }
 
@@ -298,6 +314,9 @@ impl Auditor {
         for mut observed in batch {
             if observed.0.is_further {
                 partial.further_item();
+            }
+            if let Some(leaves) = observed.0.read.take() {
+                partial.unread(leaves);
             }
             let shifts = observed.1.as_mut().and_then(Option::as_mut);
             let shifts = shifts.map(|observation| mem::take(&mut observation.shifts));

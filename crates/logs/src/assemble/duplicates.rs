@@ -49,7 +49,7 @@ impl Mark {
     /// The mark of a record; `None` when its answer has no id of the provider.
     pub fn of(record: &Record<'_>) -> Option<Mark> {
         let id = record.response_id.as_deref()?;
-        if record.kind != Kind::Llm || record.format.container == Container::NATIVE {
+        if record.kind != Kind::Llm || matches!(record.format.container, Container::NATIVE | Container::NORMAL) {
             return None;
         }
         let mut answer = hash::combine(hash::name(id), hash::name(record.response.as_deref().unwrap_or_default()));

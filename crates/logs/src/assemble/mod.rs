@@ -98,8 +98,6 @@ pub struct Joined {
     pub whole: Whole,
     /// The declaration of the tool that it calls, shared by all of its calls.
     pub declaration: Option<Arc<Json<'static>>>,
-    /// The conversation that it belongs to, where that is not told by its session id.
-    pub scope: Option<u64>,
     /// Whether the calls in it came out already.
     pub is_paired: bool,
     /// What it takes.
@@ -126,7 +124,7 @@ impl Joined {
     }
 
     fn whole(place: Place, whole: Whole) -> Joined {
-        Joined { place, is_further: false, whole, declaration: None, scope: None, is_paired: false, bytes: 0 }
+        Joined { place, is_further: false, whole, declaration: None, is_paired: false, bytes: 0 }
     }
 
     fn noted(mut self, note: Note) -> Joined {

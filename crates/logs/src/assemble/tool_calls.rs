@@ -603,8 +603,9 @@ impl Open {
             None => LatencySource::StartAndEnd,
         });
         record.result = Some(result);
+        record.scope = Some(scope);
         let mut joined = Joined::record(place, record);
-        (joined.is_further, joined.scope, joined.is_paired) = (true, Some(scope), true);
+        (joined.is_further, joined.is_paired) = (true, true);
         joined
     }
 }

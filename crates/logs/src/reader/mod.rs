@@ -33,6 +33,7 @@ use crate::{
     writers::{
         self, Writer,
         native::{self, Refused},
+        normal,
     },
 };
 use locate::{Candidate, Place};
@@ -126,6 +127,12 @@ impl RecordReader {
             Err(reason) => return Parsed::One(Err(Rejected { byte: 0, reason })),
         };
         let is_short = cells.len() < header.names.len();
+        if cells.iter().any(|(name, cell)| *name == "schema" && *cell == normal::SCHEMA) {
+            let of = |(name, cell): &(&str, String)| {
+                Some(((*name).to_owned().into(), normal::value_of_cell(name, cell)?.into_owned()))
+            };
+            return self.as_parsed(self.to_values(Json::Object(cells.iter().filter_map(of).collect()), b"", 0), 0);
+        }
         let cells = cells.into_iter().filter(|(_, cell)| !cell.is_empty()).map(|(name, cell)| {
             let value = match cell.trim_start().starts_with(['{', '[']) {
                 true => Json::parse_text(cell.into()).unwrap_or_else(Json::String).into_owned(),
@@ -500,6 +507,8 @@ fn not_an_object(bytes: &[u8], base: usize) -> Rejected {
 mod tests {
     use proptest::prelude::*;
 
+    use std::borrow::Cow;
+
     use super::*;
     use crate::record::{Kind, Problem, json::tests::values};
 
@@ -552,7 +561,6 @@ mod tests {
 
     #[test]
     fn text_without_escapes_is_borrowed() {
-        use std::borrow::Cow;
         let record = one(NATIVE.lines().next().unwrap().as_bytes()).unwrap();
         assert!(matches!(
             (record.response, record.id, record.model),

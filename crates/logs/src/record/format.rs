@@ -16,6 +16,8 @@ impl Container {
     pub const NATIVE: Container = Container("native");
     /// A request body and a response body side by side.
     pub const PAIR: Container = Container("pair");
+    /// Records of the normal form, as `llmverify convert` writes them.
+    pub const NORMAL: Container = Container("normal");
     /// A response body alone.
     pub const BARE: Container = Container("bare");
     /// A list of messages alone.
@@ -135,6 +137,9 @@ pub enum LatencySource {
 }
 
 impl LatencySource {
+    /// All of them.
+    pub const ALL: [LatencySource; 3] = [LatencySource::Reported, LatencySource::Assumed, LatencySource::StartAndEnd];
+
     /// The name in `inspect`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -221,7 +226,7 @@ impl Note {
 
 /// A set of [`Note`]s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Notes(u16);
+pub struct Notes(u32);
 
 impl Notes {
     /// Adds a note.

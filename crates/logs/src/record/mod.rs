@@ -132,6 +132,8 @@ pub struct Record<'a> {
     pub feedback: Option<Feedback>,
     /// Where the call stands among others that a tracer recorded.
     pub span: Option<Box<Span<'a>>>,
+    /// The conversation that the call belongs to, as a hash, where the log does not name it.
+    pub scope: Option<u64>,
     /// What the reader of the record should know, and what keeps no field from being used.
     pub notes: Notes,
     /// Fields that were present but could not be used as they stand.
@@ -178,6 +180,7 @@ impl<'a> Record<'a> {
             label: None,
             feedback: None,
             span: None,
+            scope: None,
             notes: Notes::default(),
             problems: Vec::new(),
         }
@@ -265,6 +268,7 @@ impl<'a> Record<'a> {
             label: self.label.map(owned),
             feedback: self.feedback,
             span: self.span.map(|span| Box::new(span.into_owned())),
+            scope: self.scope,
             notes: self.notes,
             problems: self.problems,
         }

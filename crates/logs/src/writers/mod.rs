@@ -6,7 +6,8 @@
 //! wins: many containers also look like a pair, so the particular come before the general. Every value is looked at by
 //! itself; a log may mix writers.
 //!
-//! Our own names, and the common ones beside them, are [`native`]: what no writer claims is read by them.
+//! Our own names, and the common ones beside them, are [`native`]: what no writer claims is read by them. [`normal`] is the
+//! form that all records have in the end, written and read back.
 //!
 //! **Limits**: a key of a writer in a record of somebody else can mislead; `--format-in` overrides.
 
@@ -27,6 +28,7 @@ mod litellm;
 mod mcp;
 mod mlflow;
 pub mod native;
+pub mod normal;
 mod otlp;
 mod promptfoo;
 mod servers;
@@ -66,7 +68,8 @@ pub struct Writer {
 type NewJoiner = fn(&Limits) -> Box<dyn Joiner>;
 
 /// All writers, in the order in which values are told.
-pub static WRITERS: [&Writer; 29] = [
+pub static WRITERS: [&Writer; 30] = [
+    &normal::WRITER,
     &otlp::OTLP,
     &bedrock_log::WRITER,
     &mcp::MCP,

@@ -51,12 +51,16 @@ pub(crate) fn read_response(mut body: Json<'_>) -> Answer<'_> {
     let error = body.take("error").and_then(error_of);
     let metrics = body.take(BEDROCK_METRICS);
     let mut said = Said::default();
-    if body.get("content").is_some() {
+    let has_place = body.get("content").is_some();
+    if has_place {
         said.add(body, Joined::ByLines);
     }
     let answer = Answer::of_said(said);
     let finish_reason = stop_reason.or(answer.finish_reason);
     let mut answer = Answer { dialect: Some(Dialect::Anthropic), id, model, usage, error, finish_reason, ..answer };
+    if has_place {
+        answer = answer.or_empty();
+    }
     if let Some(metrics) = metrics {
         read_metrics(&metrics, &mut answer);
     }

@@ -38,7 +38,9 @@ pub(crate) fn is_converse_request(value: &Json<'_>) -> bool {
 /// Reads a Converse response.
 pub(crate) fn read_converse_response(mut body: Json<'_>) -> Answer<'_> {
     let mut said = Said::default();
-    if let Some(message) = body.take("output").and_then(|mut output| output.take("message")) {
+    let message = body.take("output").and_then(|mut output| output.take("message"));
+    let has_place = message.as_ref().is_some_and(|message| message.get("content").is_some());
+    if let Some(message) = message {
         said.add(message, Joined::ByLines);
     }
     let mut answer = Answer::of_said(said);
@@ -48,7 +50,7 @@ pub(crate) fn read_converse_response(mut body: Json<'_>) -> Answer<'_> {
     let metrics = body.take("metrics");
     answer.latency_ms =
         metrics.and_then(|metrics| values::duration_ms(metrics.get("latencyMs")?, values::Unit::Ms).ok());
-    answer
+    if has_place { answer.or_empty() } else { answer }
 }
 
 /// Reads a Converse request.

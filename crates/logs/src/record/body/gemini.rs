@@ -98,7 +98,7 @@ pub(crate) fn read_candidate(mut candidate: Json<'_>) -> Answer<'_> {
         answer.context.extend(chunks.into_iter().filter_map(retrieved));
     }
     read_frame(&mut candidate, &mut answer);
-    answer
+    answer.or_empty()
 }
 
 /// Reads a request body.

@@ -106,6 +106,16 @@ impl<'a> Answer<'a> {
         answer.notes.merge(said.notes);
         answer
     }
+
+    /// A body that ended, has a place for its text and none in it, says that the answer was empty.
+    pub fn or_empty(mut self) -> Answer<'a> {
+        let is_other = !self.tool_calls.is_empty() || self.error.is_some();
+        let has_ended = self.finish_reason.as_deref().is_some_and(|reason| reason != TOOL_CALLS);
+        if self.text.is_none() && !is_other && has_ended {
+            self.text = Some("".into());
+        }
+        self
+    }
 }
 
 impl<'a> Conversation<'a> {

@@ -62,6 +62,8 @@ pub(crate) fn read_choices(choices: Json<'_>) -> Answer<'_> {
     let Json::Array(choices) = choices else { return Answer::default() };
     let count = choices.len();
     let Some(mut choice) = choices.into_iter().next() else { return Answer::default() };
+    // Whoever strips texts takes the key out with them.
+    let has_place = choice.get("message").is_some_and(|message| message.get("content").is_some());
     let mut answer = match choice.take("message").or_else(|| choice.take("delta")) {
         Some(message) => {
             let mut said = Said::default();
@@ -72,7 +74,7 @@ pub(crate) fn read_choices(choices: Json<'_>) -> Answer<'_> {
     };
     note_further(count, &mut answer.notes);
     answer.finish_reason = finish_reason(&mut choice).or(answer.finish_reason);
-    answer
+    if has_place { answer.or_empty() } else { answer }
 }
 
 /// A finish reason; some writers put the choice that had it in its place.

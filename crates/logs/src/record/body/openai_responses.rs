@@ -44,9 +44,13 @@ pub(crate) fn is_items(items: &[Json<'_>]) -> bool {
 
 /// Reads a response body.
 pub(crate) fn read_response(mut body: Json<'_>) -> Answer<'_> {
+    let mut has_place = true;
     let mut answer = match body.take("output") {
         Some(Json::Array(items)) => read_output(items),
-        _ => Answer::default(),
+        _ => {
+            has_place = false;
+            Answer::default()
+        }
     };
     answer.dialect = Some(Dialect::OpenAiResponses);
     answer.id = take_text(&mut body, "id");
@@ -67,8 +71,9 @@ pub(crate) fn read_response(mut body: Json<'_>) -> Answer<'_> {
     let reason = body.take("incomplete_details").and_then(|mut details| take_text(&mut details, "reason"));
     let status = take_text(&mut body, "status");
     let calls_tools = answer.finish_reason.take();
+    has_place &= matches!(status.as_deref(), Some("completed" | "incomplete"));
     answer.finish_reason = reason.or_else(|| calls_tools.or(status));
-    answer
+    if has_place { answer.or_empty() } else { answer }
 }
 
 /// Reads a request body.

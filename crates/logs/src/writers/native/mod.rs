@@ -120,7 +120,7 @@ pub(super) fn read<'a>(object: Json<'a>, mapping: &Mapping) -> Result<Record<'a>
 }
 
 /// What is said of an object in which nobody knows a call.
-pub(crate) const NO_CALL: &str = "no call of a model or a tool that is known; map its fields with --map";
+pub const NO_CALL: &str = "no call of a model or a tool that is known; map its fields with --map";
 
 /// Reads an object as a record when it is a call, with what was mapped in it. `source` is its text, for integers that the tree cannot hold.
 pub(crate) fn read_call<'a>(
