@@ -359,6 +359,16 @@ impl Assembler {
         notes.into_iter().filter(|(_, _, times)| *times > 0)
     }
 
+    /// All that waits.
+    pub(crate) fn load(&self) -> Load {
+        let loads = self.joiners.iter().map(|(_, joiner)| joiner.load()).chain([self.traces.load()]);
+        loads.fold(Load::default(), |all, one| Load {
+            records: all.records + one.records,
+            bytes: all.bytes + one.bytes,
+            oldest: all.oldest.into_iter().chain(one.oldest).min(),
+        })
+    }
+
     /// The joiner with the record that has waited longest.
     fn oldest_joiner(&self) -> Option<usize> {
         let oldest = self.joiners.iter().enumerate().filter_map(|(at, (_, joiner))| Some((joiner.load().oldest?, at)));
@@ -368,9 +378,7 @@ impl Assembler {
     /// Lets the oldest go where there are too many.
     fn make_room(&mut self, step: &mut Step) {
         loop {
-            let loads = self.joiners.iter().map(|(_, joiner)| joiner.load()).chain([self.traces.load()]);
-            let (records, bytes) =
-                loads.fold((0, 0), |(records, bytes), load| (records + load.records, bytes + load.bytes));
+            let Load { records, bytes, .. } = self.load();
             if records <= self.limits.records_max && bytes <= self.limits.bytes_max {
                 return;
             }

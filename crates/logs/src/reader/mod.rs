@@ -497,6 +497,9 @@ fn not_an_object(bytes: &[u8], base: usize) -> Rejected {
 }
 
 #[cfg(test)]
+mod assembled;
+
+#[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
