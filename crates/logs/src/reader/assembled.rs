@@ -9,6 +9,7 @@ mod mcp;
 mod sessions;
 mod streams;
 mod tool_calls;
+mod traces;
 
 use std::sync::Arc;
 
@@ -232,6 +233,7 @@ fn corpus() -> Vec<String> {
     let mut lines = streams::stream("a", &["x", "y"]);
     lines.extend([sessions::USER, sessions::TEXT, sessions::CALL, sessions::RESULT, sessions::DONE].map(str::to_owned));
     lines.extend(sessions::CODEX.map(str::to_owned));
+    lines.extend(traces::lines());
     lines.extend([events::user(), events::choice(), events::span()]);
     for file in [
         include_str!("../../../../fixtures/assemble/mcp.jsonl"),
