@@ -320,10 +320,17 @@ impl Assembler {
     /// Sends what came out of a joiner and stands in a trace on to the others of its trace.
     fn trace(&mut self, step: &mut Step) {
         for joined in mem::take(&mut step.records) {
+            // A joiner may let several go at once; each is an entry of the traces, which are known by the entry that
+            // began them.
+            self.entries += 1;
+            step.number = self.entries;
             match &joined.whole {
                 Whole::Record(record) if record.span.as_ref().is_some_and(|span| span.trace_id.is_some()) => {
+                    let (place, is_further) = (joined.place.clone(), joined.is_further);
                     // The unit is counted when the record comes out of its trace.
-                    self.traces.push(joined, step);
+                    if self.traces.push(joined, step) != Fate::Held {
+                        step.records.push(Joined { is_further, ..Joined::whole(place, Whole::Merged) });
+                    }
                 }
                 Whole::Ignored(ignored) => {
                     self.traces.note(ignored, step);

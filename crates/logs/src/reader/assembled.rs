@@ -6,6 +6,7 @@
 mod batches;
 mod events;
 mod mcp;
+mod merges;
 mod sessions;
 mod streams;
 mod tool_calls;
@@ -234,6 +235,7 @@ fn corpus() -> Vec<String> {
     lines.extend([sessions::USER, sessions::TEXT, sessions::CALL, sessions::RESULT, sessions::DONE].map(str::to_owned));
     lines.extend(sessions::CODEX.map(str::to_owned));
     lines.extend(traces::lines());
+    lines.extend(merges::lines());
     lines.extend([events::user(), events::choice(), events::span()]);
     for file in [
         include_str!("../../../../fixtures/assemble/mcp.jsonl"),
