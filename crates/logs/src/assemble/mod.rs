@@ -318,10 +318,17 @@ impl Assembler {
     /// Sends what came out of a joiner and stands in a trace on to the others of its trace.
     fn trace(&mut self, step: &mut Step) {
         for joined in mem::take(&mut step.records) {
+            // A joiner may let several go at once; each is an entry of the traces, which are known by the entry that
+            // began them.
+            self.entries += 1;
+            step.number = self.entries;
             match &joined.whole {
                 Whole::Record(record) if record.span.as_ref().is_some_and(|span| span.trace_id.is_some()) => {
+                    let (place, is_further) = (joined.place.clone(), joined.is_further);
                     // The unit is counted when the record comes out of its trace.
-                    self.traces.push(joined, step);
+                    if self.traces.push(joined, step) != Fate::Held {
+                        step.records.push(Joined { is_further, ..Joined::whole(place, Whole::Merged) });
+                    }
                 }
                 Whole::Ignored(ignored) => {
                     self.traces.note(ignored, step);
@@ -357,6 +364,16 @@ impl Assembler {
         notes.into_iter().filter(|(_, _, times)| *times > 0)
     }
 
+    /// All that waits.
+    pub(crate) fn load(&self) -> Load {
+        let loads = self.joiners.iter().map(|(_, joiner)| joiner.load()).chain([self.traces.load()]);
+        loads.fold(Load::default(), |all, one| Load {
+            records: all.records + one.records,
+            bytes: all.bytes + one.bytes,
+            oldest: all.oldest.into_iter().chain(one.oldest).min(),
+        })
+    }
+
     /// The joiner with the record that has waited longest.
     fn oldest_joiner(&self) -> Option<usize> {
         let oldest = self.joiners.iter().enumerate().filter_map(|(at, (_, joiner))| Some((joiner.load().oldest?, at)));
@@ -366,9 +383,7 @@ impl Assembler {
     /// Lets the oldest go where there are too many.
     fn make_room(&mut self, step: &mut Step) {
         loop {
-            let loads = self.joiners.iter().map(|(_, joiner)| joiner.load()).chain([self.traces.load()]);
-            let (records, bytes) =
-                loads.fold((0, 0), |(records, bytes), load| (records + load.records, bytes + load.bytes));
+            let Load { records, bytes, .. } = self.load();
             if records <= self.limits.records_max && bytes <= self.limits.bytes_max {
                 return;
             }

@@ -37,6 +37,8 @@ pub const GRACE_ENTRIES: u64 = 256;
 pub const SPANS_MAX: usize = 4_096;
 /// Ancestors of a span that are followed.
 const DEPTH_MAX: usize = 32;
+/// What a trace takes beside its spans.
+const TRACE_BYTES: u64 = 512;
 /// What a span without a call takes.
 const LINK_BYTES: u64 = 64;
 /// Later calls that a retrieval is held against.
@@ -175,7 +177,7 @@ impl Traces {
             }
             None => {
                 let number = self.open.begin(step, key, Trace::default());
-                self.open.settle(number, bytes);
+                self.open.settle(number, TRACE_BYTES + bytes);
                 number
             }
         }
@@ -364,7 +366,9 @@ impl Trace {
         let mut children: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (at, member) in self.members.iter().enumerate().filter(|(_, member)| member.is_llm()) {
             let parent = self.ancestors(member.id).find_map(|id| llm.get(&id).copied());
-            if let Some(parent) = parent.filter(|parent| *parent != at) {
+            // Of calls that are each the parent of the other, none is: else nothing would be left of them.
+            let is_ring = |parent: &usize| self.ancestors(self.members[*parent].id).any(|id| Some(id) == member.id);
+            if let Some(parent) = parent.filter(|parent| *parent != at && !is_ring(parent)) {
                 children.entry(parent).or_default().push(at);
             }
         }
@@ -443,7 +447,11 @@ impl Trace {
                 below.entry(Some(ancestor)).or_default().push(at);
             }
         }
-        for retrieval in mem::take(&mut self.retrievals) {
+        let mut retrievals = mem::take(&mut self.retrievals);
+        if retrievals.iter().all(|retrieval| retrieval.start_ns.is_some()) {
+            retrievals.sort_by_key(|retrieval| retrieval.start_ns);
+        }
+        for retrieval in retrievals {
             let follows = |at: &usize| match (self.members[*at].start_ns(), retrieval.start_ns) {
                 (Some(call), Some(retrieval)) => call >= retrieval,
                 _ => *at >= retrieval.order,

@@ -220,3 +220,173 @@ fn rows_of_split<'a>(names: Json<'a>, rows: Json<'a>) -> Vec<Json<'a>> {
     };
     rows.into_iter().map(row).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{
+        reader::{Parsed, RecordReader},
+        record::{Note, Record, json::tests::values},
+    };
+
+    /// The objects of a value, level by level.
+    fn levels(value: &Value) -> Vec<Vec<Value>> {
+        let text = value.to_string();
+        let (mut found, mut levels) = (candidates(Json::parse(text.as_bytes()).unwrap()), Vec::new());
+        while !found.is_empty() {
+            levels.push(found.iter().map(|candidate| candidate.value.to_value()).collect());
+            found = below(found);
+        }
+        levels
+    }
+
+    #[test]
+    fn objects_are_found_level_by_level() {
+        let check = |value: Value, expected: &[Value]| {
+            let levels: Vec<Value> = levels(&value).into_iter().map(Value::from).collect();
+            assert_eq!(levels, expected, "{value}");
+        };
+        let tree = json!({"a": {"b": 1}, "c": [{"d": {}}, [{"e": 3}], 4], "f": "{\"g\": [{\"h\": 5}]}", "i": "text {", "j": 6});
+        let next = json!([{"b": 1}, {"d": {}}, {"e": 3}, {"g": [{"h": 5}]}]);
+        check(tree.clone(), &[json!([tree]), next, json!([{}, {"h": 5}])]);
+        check(json!([1, [{"a": 1}, "[{\"b\": 2}]"]]), &[json!([{"a": 1}, {"b": 2}])]);
+        check(json!([[], "[]", "[1", 1, null]), &[]);
+        // A list of names and values is one object.
+        let pairs = json!([{"field": "@message", "value": "m"}, {"field": "@ptr", "value": "p"}]);
+        check(pairs, &[json!([{"@message": "m", "@ptr": "p"}])]);
+        check(json!([{"name": "a", "value": 1}, {"name": "b"}]), &[json!([{"name": "a", "value": 1}, {"name": "b"}])]);
+    }
+
+    #[test]
+    fn tables_are_rows() {
+        let rows = json!([{"prompt": "a", "response": "b"}, {"prompt": "c", "response": "d"}]);
+        for table in [
+            json!({"prompt": ["a", "c"], "response": ["b", "d"]}),
+            json!({"prompt": {"0": "a", "1": "c"}, "response": {"0": "b", "1": "d"}}),
+            json!({"columns": ["prompt", "response"], "index": [0, 1], "data": [["a", "b"], ["c", "d"]]}),
+            json!({"fields": [{"name": "prompt", "type": "s"}, {"name": "response"}], "rows": [["a", "b"], ["c", "d"]]}),
+        ] {
+            assert_eq!(levels(&table).get(1).map(|level| Value::from(level.clone())), Some(rows.clone()), "{table}");
+        }
+        for other in [
+            json!({"prompt": ["a", "c"], "response": ["b"]}),
+            json!({"prompt": ["a", "c"]}),
+            json!({"left": ["a", "c"], "right": ["b", "d"]}),
+            json!({"prompt": [], "response": []}),
+            json!({"prompt": {"0": "a"}, "response": {"x": "b"}}),
+            json!({"columns": [], "data": [["a"]]}),
+            json!({"columns": ["prompt"], "data": ["a"]}),
+        ] {
+            let found =
+                levels(&other).into_iter().skip(1).flatten().any(|row| row["prompt"] == "a" || row["left"] == "a");
+            assert!(!found, "{other}");
+        }
+    }
+
+    /// What is read of a value: prompt and answer of each record.
+    #[track_caller]
+    fn read(value: &Value) -> Vec<Record<'static>> {
+        let text = value.to_string();
+        let outcomes = match RecordReader::default().read(text.as_bytes()) {
+            Parsed::One(outcome) => vec![outcome],
+            Parsed::Many(items) => items.into_iter().map(|item| item.outcome).collect(),
+        };
+        outcomes.into_iter().filter_map(|outcome| outcome.ok()?.into_owned().record()).collect()
+    }
+
+    fn prompts(records: &[Record<'_>]) -> Vec<String> {
+        let texts = records.iter().map(|record| record.prompt.texts().map(|(_, text)| text).collect());
+        texts.collect()
+    }
+
+    fn record() -> Value {
+        json!({"prompt": "p", "response": "r"})
+    }
+
+    #[test]
+    fn the_shallowest_records_are_those() {
+        let deep = (0..DEPTH_MAX).fold(record(), |inner, _| json!({ "xx": inner }));
+        let call = |prompt: &str| json!({"prompt": prompt, "response": "r"});
+        for (value, expected) in [
+            (json!({"xx": call("a")}), &["a"][..]),
+            (json!({"xx": [call("a"), {"yy": call("b")}], "zz": call("c")}), &["a", "c"]),
+            (json!({"xx": call("a"), "yy": {"zz": call("b")}}), &["a"]),
+            (json!({"xx": call("a").to_string()}), &["a"]),
+            (json!([{"xx": call("a")}, call("b")]), &["a", "b"]),
+            (json!({"xx": [[call("a")], [call("b")]]}), &["a", "b"]),
+            (deep.clone(), &["p"]),
+            (json!({ "xx": deep }), &[]),
+            (json!({"xx": {"event": "job_done", "result": {"ok": true}}}), &[]),
+        ] {
+            assert_eq!(prompts(&read(&value)), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn what_stands_around_says_when_and_where() {
+        let time = "2026-01-01T00:00:00Z";
+        let of_one = read(&json!({"time": time, "level": "info", "session_id": "s", "model": "m", "xx": record()}));
+        let [one] = of_one.as_slice() else { panic!("{of_one:?}") };
+        assert!(one.notes.has(Note::Wrapped));
+        assert_eq!((one.timestamp_ms, one.level.as_deref()), (Some(1_767_225_600_000), Some("info")));
+        assert_eq!((one.session_id.as_deref(), one.model.as_deref()), (Some("s"), Some("m")));
+        // Of what several have around them it is not known whose it is, but when.
+        let of_two = read(&json!({"time": time, "session_id": "s", "xx": [record(), record()]}));
+        assert_eq!(of_two.len(), 2);
+        assert!(of_two.iter().all(|one| one.timestamp_ms.is_some() && one.session_id.is_none()), "{of_two:?}");
+        // What the record says itself counts.
+        let own = read(&json!({"model": "other", "xx": {"prompt": "p", "response": "r", "model": "m"}}));
+        assert_eq!(own[0].model.as_deref(), Some("m"));
+    }
+
+    #[test]
+    fn what_stands_beside_a_record_is_what_is_known_of_it() {
+        let usage = json!({"model": "m", "prompt_tokens": 7, "completion_tokens": 3});
+        let beside = read(&json!({"xx": record(), "yy": usage}));
+        assert_eq!(prompts(&beside), ["p"]);
+        assert_eq!((beside[0].model.as_deref(), beside[0].prompt_tokens), (Some("m"), Some(7)));
+        // In a list they are two.
+        assert_eq!(read(&json!({"xx": [record(), usage]})).len(), 2);
+        // Of two records with texts it is not known whose it is.
+        assert_eq!(read(&json!({"xx": record(), "yy": record(), "zz": usage})).len(), 3);
+    }
+
+    /// What log systems put around a record, `shape` by `shape`.
+    fn wrapped(inner: Value, shape: usize, key: &str) -> Value {
+        match shape {
+            0 => json!({ key: inner }),
+            1 => json!({ "level": "info", key: inner, "n": 1 }),
+            2 => json!({ key: inner.to_string() }),
+            3 => json!({ key: [1, [inner], "text"] }),
+            _ => json!({ key: [{}, inner, null] }),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_record_is_found_whatever_is_around_it(shapes in prop::collection::vec((0usize..5, "[k-z]{3}[0-9]"), 0..=DEPTH_MAX)) {
+            let value = shapes.iter().fold(record(), |inner, (shape, key)| wrapped(inner, *shape, key));
+            let found = read(&value);
+            prop_assert_eq!(prompts(&found), ["p"], "{}", value);
+            prop_assert_eq!(found[0].response.as_deref(), Some("r"));
+        }
+
+        #[test]
+        fn a_record_is_found_whatever_is_beside_it(other in values(), before in any::<bool>()) {
+            let value = if before { json!({"kkk": other, "xxx": record()}) } else { json!({"xxx": record(), "kkk": other}) };
+            prop_assert_eq!(prompts(&read(&value)), ["p"], "{}", value);
+            read(&json!([other, value]));
+        }
+
+        /// A level has no more objects than the text has braces, and the levels end.
+        #[test]
+        fn any_value_is_taken_apart(value in values()) {
+            let braces = value.to_string().matches('{').count();
+            let levels = levels(&value);
+            prop_assert!(levels.len() <= braces && levels.iter().all(|level| level.len() <= braces), "{}", value);
+        }
+    }
+}

@@ -263,14 +263,14 @@ impl RecordReader {
 
     /// Reads an object that is not strict JSON, if its oddities can be read around.
     fn read_oddities<'a>(&self, bytes: &'a [u8], base: usize) -> Values<'a> {
-        if let Some(value) = std::str::from_utf8(bytes).ok().and_then(python::parse) {
-            let mut values = self.to_values(value, b"", base);
-            values.note(Note::PythonLiteral);
-            return values;
-        }
-        let scan = match scan::scan(bytes, base) {
-            Ok(scan) => scan,
-            Err(error) => return Values::One(Err(error.into())),
+        let scan = match (scan::scan(bytes, base), std::str::from_utf8(bytes)) {
+            (Ok(scan), _) => scan,
+            (Err(error), text) => {
+                let Some(value) = text.ok().and_then(python::parse) else { return Values::One(Err(error.into())) };
+                let mut values = self.to_values(value, b"", base);
+                values.note(Note::PythonLiteral);
+                return values;
+            }
         };
         let patched = scan.patched.filter(|_| next_visible(bytes, scan.end).is_none());
         let tree = patched.as_deref().map(Json::parse).and_then(Result::ok).map(Json::into_owned);
@@ -504,6 +504,9 @@ fn not_an_object(bytes: &[u8], base: usize) -> Rejected {
 }
 
 #[cfg(test)]
+mod assembled;
+
+#[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
@@ -590,6 +593,21 @@ mod tests {
         assert_eq!(records[1].prompt.texts().next(), Some((None, "cut \u{fffd} short")));
         assert_eq!(records[2].prompt.texts().next(), Some((None, "caf\u{fffd}")));
         assert_eq!(records[4].result.as_ref().unwrap().to_compact_string(), r#"{"values":[1,null,null]}"#);
+    }
+
+    #[test]
+    fn json_with_an_apostrophe_is_no_literal_of_python() {
+        for (unit, expected) in [
+            (r#"{"prompt":"it's","latency_ms":NaN}"#, &["NaN or Infinity at byte 30 is read as missing"][..]),
+            (r#"{"prompt":"it's \ud83d"}"#, &["half of a surrogate pair at byte 16 is read as U+FFFD"]),
+            (r#"{'prompt': "it's", 'latency_ms': nan}"#, &[]),
+        ] {
+            let record = one(unit.as_bytes()).unwrap();
+            let reasons: Vec<&str> = record.problems.iter().map(|problem| problem.reason.as_str()).collect();
+            assert_eq!(reasons, expected, "{unit}");
+            assert_eq!(record.notes.has(Note::PythonLiteral), expected.is_empty(), "{unit}");
+            assert_eq!(record.latency_ms, None);
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Literals of Python, as `print` and `%s` write them: `{'a': None, 'b': (1, "it's")}`.
 //!
 //! They are rewritten as JSON and parsed. Dictionaries, lists and tuples (as lists), strings with their escapes, numbers,
-//! `None`, `True` and `False`; `nan` and `inf` are null. Anything else that stands where a value must
-//! (`datetime.datetime(2026, 1, 1)`, `<Enum.A: 1>`) is the text that it is.
+//! `None`, `True` and `False`; `nan` and `inf` are null. Keys that are no strings are what `json.dumps` makes of them.
+//! Anything else that stands where a value must (`datetime.datetime(2026, 1, 1)`, `<Enum.A: 1>`) is the text that it is.
 //!
 //! **Limits**: bytes and strings with other prefixes than `b`, `u`, `r` and `f` are text; sets are no literals that are
 //! read. Nesting is bounded by the parser of JSON.
@@ -18,7 +18,7 @@ pub(super) fn parse(text: &str) -> Option<Json<'static>> {
     if !text.starts_with(['{', '[', '(']) || !text.contains('\'') && !text.contains("None") {
         return None;
     }
-    let mut rewriter = Rewriter { text, at: 0, json: String::with_capacity(text.len()) };
+    let mut rewriter = Rewriter { text, at: 0, json: String::with_capacity(text.len()), scalar: None };
     rewriter.rewrite()?;
     Json::parse(rewriter.json.as_bytes()).ok().map(Json::into_owned)
 }
@@ -27,6 +27,8 @@ struct Rewriter<'t> {
     text: &'t str,
     at: usize,
     json: String,
+    /// Where a number or a constant begins, when that is what was written last.
+    scalar: Option<usize>,
 }
 
 impl Rewriter<'_> {
@@ -34,7 +36,11 @@ impl Rewriter<'_> {
         while let Some(byte) = self.text.as_bytes().get(self.at).copied() {
             match byte {
                 b' ' | b'\t' | b'\r' | b'\n' => self.at += 1,
-                b'{' | b'}' | b'[' | b']' | b':' => self.copy(byte as char),
+                b':' => {
+                    self.quote_key();
+                    self.copy(':');
+                }
+                b'{' | b'}' | b'[' | b']' => self.copy(byte as char),
                 b'(' => self.copy_as('['),
                 b')' => {
                     // A tuple of one ends with a comma.
@@ -54,13 +60,21 @@ impl Rewriter<'_> {
         if matches!(c, '}' | ']') {
             self.drop_comma();
         }
+        self.copy_as(c);
+    }
+
+    fn copy_as(&mut self, c: char) {
+        self.scalar = None;
         self.json.push(c);
         self.at += 1;
     }
 
-    fn copy_as(&mut self, c: char) {
-        self.json.push(c);
-        self.at += 1;
+    /// A key of JSON is a string.
+    fn quote_key(&mut self) {
+        if let Some(begin) = self.scalar.take() {
+            self.json.insert(begin, '"');
+            self.json.push('"');
+        }
     }
 
     fn drop_comma(&mut self) {
@@ -71,6 +85,7 @@ impl Rewriter<'_> {
 
     fn string(&mut self, quote: u8) -> Option<()> {
         let bytes = self.text.as_bytes();
+        self.scalar = None;
         self.json.push('"');
         self.at += 1;
         loop {
@@ -84,8 +99,10 @@ impl Rewriter<'_> {
                 }
                 _ => {
                     let rest = &self.text[self.at..];
-                    let end = rest.find(['\'', '"', '\\', '\n', '\t', '\r']).unwrap_or(rest.len()).max(1);
-                    let end = rest.ceil_char_boundary(end);
+                    let is_special = |c: char| c < ' ' || matches!(c, '\'' | '"' | '\\');
+                    // The first character is none that must be escaped, but may be the other quote.
+                    let first = rest.chars().next()?.len_utf8();
+                    let end = rest[first..].find(is_special).map_or(rest.len(), |end| first + end);
                     self.json.push_str(&rest[..end]);
                     self.at += end;
                 }
@@ -149,10 +166,18 @@ impl Rewriter<'_> {
         let rest = &self.text[self.at..];
         let end =
             rest.find(|c: char| !matches!(c, '0'..='9' | '.' | 'e' | 'E' | '+' | '-' | '_')).unwrap_or(rest.len());
+        self.scalar = Some(self.json.len());
+        if let "-inf" | "-nan" = rest.get(..4).unwrap_or_default() {
+            self.json.push_str("null");
+            self.at += 4;
+            return Some(());
+        }
         let text = rest[..end].trim_start_matches('+').replace('_', "");
         let number: f64 = text.parse().ok()?;
+        let is_integer = text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
         match number.is_finite() {
-            true if text.parse::<i64>().is_ok() => self.json.push_str(&text),
+            // All of its digits count.
+            true if is_integer => self.json.push_str(&text),
             true => write!(self.json, "{number:?}").ok()?,
             false => self.json.push_str("null"),
         }
@@ -165,7 +190,10 @@ impl Rewriter<'_> {
         let rest = &self.text[self.at..];
         let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.'))).unwrap_or(rest.len());
         let (word, next) = (&rest[..end], rest.as_bytes().get(end).copied());
+        self.scalar = Some(self.json.len());
         match word {
+            // JSON as Python writes it, which is read with a note of its own.
+            "NaN" | "Infinity" => return None,
             "None" | "nan" | "inf" | "null" => self.json.push_str("null"),
             "True" | "true" => self.json.push_str("true"),
             "False" | "false" => self.json.push_str("false"),
@@ -175,6 +203,7 @@ impl Rewriter<'_> {
                 let text = serde_json::to_string(rest[..length].trim_end()).ok()?;
                 self.json.push_str(&text);
                 self.at += length;
+                self.scalar = None;
                 return Some(());
             }
         }
@@ -187,8 +216,11 @@ impl Rewriter<'_> {
 fn unread(rest: &str) -> Option<usize> {
     let mut depth = 0_usize;
     let mut quote = None;
+    let mut is_escaped = false;
     for (at, byte) in rest.bytes().enumerate() {
         match (quote, byte) {
+            (Some(_), _) if is_escaped => is_escaped = false,
+            (Some(_), b'\\') => is_escaped = true,
             (Some(open), byte) if byte == open => quote = None,
             (Some(_), _) => {}
             (None, b'\'' | b'"') => quote = Some(byte),
@@ -204,8 +236,10 @@ fn unread(rest: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::record::json::tests::values;
 
     #[track_caller]
     fn check(text: &str, expected: Option<&str>) {
@@ -228,13 +262,96 @@ mod tests {
             "{'s': <Status.OK: 'ok'>, 'f': -1.5e3, 'b': b'raw'}",
             Some(r#"{"s":"<Status.OK: 'ok'>","f":-1500.0,"b":"raw"}"#),
         );
+        check(
+            "{'low': -inf, 'high': inf, 'id': 18446744073709551615, 'big': 1e+16, 'small': 1e-07}",
+            Some(r#"{"low":null,"high":null,"id":18446744073709551615,"big":1e+16,"small":1e-7}"#),
+        );
+        check(
+            "{'bias': {50256: -100, 1.5: 1, True: 2, None: 3}, 'x': {}}",
+            Some(r#"{"bias":{"50256":-100,"1.5":1,"true":2,"null":3},"x":{}}"#),
+        );
+        check(r"{'x': Secret('it\'s, }'), 'y': 1}", Some(r#"{"x":"Secret('it\\'s, }')","y":1}"#));
+        check("{'raw': 'a\tb\u{1}\u{7f}c'}", Some("{\"raw\":\"a\\tb\\u0001\u{7f}c\"}"));
+        check("{'a': 1, 'b': [], 'c': ()}", Some(r#"{"a":1,"b":[],"c":[]}"#));
+        // JSON of Python is no literal of Python.
+        check(r#"{"a": "it's", "b": NaN}"#, None);
+        check(r#"{"a": "it's", "b": [-Infinity]}"#, None);
+        check("{'a': 1}, 2", None);
+        check("{(1, 2): 'a'}", None);
+        check("{'a': 1", None);
         check("{'cut': 'off", None);
         check("{\"a\": 1", None);
         check("{}", None);
         check("text 'with' quotes", None);
     }
 
+    /// What `repr` gives in Python.
+    fn repr(value: &Value, has_tuples: bool) -> String {
+        let list = |items: &[Value]| items.iter().map(|item| repr(item, has_tuples)).collect::<Vec<_>>().join(", ");
+        match value {
+            Value::Null => "None".to_owned(),
+            Value::Bool(value) => if *value { "True" } else { "False" }.to_owned(),
+            Value::Number(number) => match number.to_string().split_once('e') {
+                Some((digits, power)) if power.starts_with('-') => format!("{digits}e-{:0>2}", &power[1..]),
+                Some((digits, power)) => format!("{digits}e+{:0>2}", power.trim_start_matches('+')),
+                None => number.to_string(),
+            },
+            Value::String(text) => repr_of_text(text),
+            Value::Array(items) if has_tuples && items.len() == 1 => format!("({},)", list(items)),
+            Value::Array(items) if has_tuples => format!("({})", list(items)),
+            Value::Array(items) => format!("[{}]", list(items)),
+            Value::Object(entries) => {
+                let entries =
+                    entries.iter().map(|(key, value)| format!("{}: {}", repr_of_text(key), repr(value, has_tuples)));
+                format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+
+    fn repr_of_text(text: &str) -> String {
+        let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+        let mut out = String::from(quote);
+        for c in text.chars() {
+            // Close to what Python holds to be printable.
+            let is_shown =
+                !c.is_control() && (c == ' ' || !c.is_whitespace()) && !('\u{e000}'..'\u{f900}').contains(&c);
+            match (c, c as u32) {
+                ('\\', _) => out.push_str("\\\\"),
+                ('\n', _) => out.push_str("\\n"),
+                ('\r', _) => out.push_str("\\r"),
+                ('\t', _) => out.push_str("\\t"),
+                (c, _) if c == quote => out.extend(['\\', c]),
+                (c, _) if is_shown => out.push(c),
+                (_, code @ 0..0x100) => out.push_str(&format!("\\x{code:02x}")),
+                (_, code @ 0..0x10000) => out.push_str(&format!("\\u{code:04x}")),
+                (_, code) => out.push_str(&format!("\\U{code:08x}")),
+            }
+        }
+        out.push(quote);
+        out
+    }
+
     proptest! {
+        #[test]
+        fn what_python_shows_is_what_it_was(value in values(), has_tuples in any::<bool>()) {
+            let literal = repr(&json!({ "value": value }), has_tuples);
+            let read = parse(&literal).map(|read| read.to_value());
+            prop_assert_eq!(read, Some(json!({ "value": value })), "{}", literal);
+        }
+
+        #[test]
+        fn texts_are_what_they_were(text in any::<String>()) {
+            let literal = format!("[{}]", repr_of_text(&text));
+            let read = parse(&literal).map(|read| read.to_value());
+            prop_assert_eq!(read, Some(json!([text])), "{}", literal);
+        }
+
+        #[test]
+        fn any_text_at_all_is_read_or_not(text in any::<String>()) {
+            let _ = parse(&text);
+            let _ = parse(&format!("{{'{text}"));
+        }
+
         #[test]
         fn any_text_is_read_or_not(text in "[{\\[(]['\",:(){}\\[\\]a-zN0-9\\\\é ]{0,60}") {
             let _ = parse(&text);

@@ -107,6 +107,7 @@ pub(super) fn lend<'a>(prefix: &'a str, record: &mut Record<'a>) {
         ["trace", "debug", "info", "notice", "warn", "warning", "error", "critical", "fatal", "severe"];
     let words: Vec<&str> = prefix.split([' ', '\t', '|']).filter(|word| !word.is_empty()).collect();
     let bare = |word: &'a str| word.trim_matches(['[', ']', '(', ')', ':', ',', '<', '>', '"']);
+    let is_level = |word: &str| LEVELS.contains(&word.to_ascii_lowercase().as_str());
     if record.timestamp_ms.is_none() {
         let moment = |text: &str| values::moment_ms(&Json::String(text.to_owned().into()));
         let written = |word: &str| word.len() >= 8 && word.contains(['-', '/', ':']);
@@ -124,13 +125,15 @@ pub(super) fn lend<'a>(prefix: &'a str, record: &mut Record<'a>) {
         record.timestamp_ms = two().or_else(one);
     }
     if record.level.is_none() {
-        let level =
-            words.iter().map(|word| bare(word)).find(|word| LEVELS.contains(&word.to_ascii_lowercase().as_str()));
+        let level = words.iter().map(|word| bare(word)).find(|word| is_level(word));
         record.level = level.map(Into::into);
     }
     if record.host.is_none() {
         let pod = words.first().and_then(|word| bare(word).strip_prefix("pod/")?.split('/').next());
-        let service = || prefix.split_once('|').map(|(name, _)| name.trim()).filter(|name| !name.contains(' '));
+        // Loggers put a time or a level before the first line, composed services their name.
+        let is_name =
+            |name: &&str| !is_level(name) && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-'));
+        let service = || prefix.split_once('|').map(|(name, _)| name.trim()).filter(is_name);
         record.host = pod.or_else(service).filter(|name| !name.is_empty()).map(Into::into);
     }
 }
@@ -194,7 +197,13 @@ fn skipped<'a>(container: Container, what: &'static str) -> Entry<'a> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::{
+        reader::{Parsed, RecordReader},
+        record::Note,
+    };
 
     #[test]
     fn lines_of_an_mcp_log() {
@@ -240,5 +249,94 @@ mod tests {
         assert!(matches!(read(br#""{\"prompt\":\"p\"}""#), Some(Line::InString(_))));
         assert!(read(br#""just text""#).is_none());
         assert!(read(b"2026-01-01 INFO started").is_none());
+    }
+
+    const CALL: &str = r#"{"prompt":"p [1]","response":"{r}"}"#;
+
+    /// The record that a line ends with.
+    fn record(line: &str) -> Option<Record<'_>> {
+        let Parsed::One(Ok(Entry::Record(record))) = RecordReader::default().read(line.as_bytes()) else { return None };
+        Some(record).filter(|record| record.response.as_deref() == Some("{r}"))
+    }
+
+    #[test]
+    fn what_stands_before_a_value_says_when_and_where() {
+        let check = |prefix: &str, time: Option<&str>, level: Option<&str>, host: Option<&str>| {
+            let line = format!("{prefix}{CALL}");
+            let record = record(&line).unwrap_or_else(|| panic!("{line}"));
+            let time = time.map(|time| time.parse::<jiff::Timestamp>().unwrap().as_millisecond());
+            assert_eq!(
+                (record.timestamp_ms, record.level.as_deref(), record.host.as_deref()),
+                (time, level, host),
+                "{line}"
+            );
+            assert!(record.notes.has(Note::Wrapped));
+        };
+        let time = Some("2026-11-20T07:32:31Z");
+        check("2026-11-20T07:32:31.000000000Z stdout F ", time, None, None);
+        check("2026-11-20 07:32:31,000 INFO app.llm: ", time, Some("INFO"), None);
+        check("[2026-11-20 07:32:31] [WARNING] ", time, Some("WARNING"), None);
+        check("2026-11-20T07:32:31+00:00 | ERROR    | app:run:12 - ", time, Some("ERROR"), None);
+        check("INFO:app.llm:", None, None, None);
+        check("INFO | app.llm | ", None, Some("INFO"), None);
+        check("api-1  | ", None, None, Some("api-1"));
+        check("api-1  | 2026-11-20T07:32:31Z | ", time, None, Some("api-1"));
+        check("[pod/api-7d9f/llm] ", None, None, Some("api-7d9f"));
+        check("<134>1 2026-11-20T07:32:31Z web-1 llm 42 - - ", time, None, None);
+        check("Nov 20 07:32:31 web-1 llm[42]: ", None, None, None);
+        check("req-42\t", None, None, None);
+        check("result {partial} [1, 2] ", None, None, None);
+        // What the record says itself counts.
+        let own = r#"2026-11-20T07:32:31Z INFO {"prompt":"p","response":"{r}","level":"debug","timestamp":"2026-01-01T00:00:00Z"}"#;
+        let own = record(own).unwrap();
+        assert_eq!((own.level.as_deref(), own.timestamp_ms), (Some("debug"), Some(1_767_225_600_000)));
+    }
+
+    #[test]
+    fn a_value_ends_its_line_and_begins_near_its_beginning() {
+        let python = "INFO {'prompt': 'p', 'response': '{r}'}";
+        let brackets = |count: usize| format!("{}{CALL}", "[x] ".repeat(count));
+        let far = |bytes: usize| format!("{}{CALL}", "x".repeat(bytes));
+        let cut_in_a_character = format!("{}é {CALL}", "x".repeat(PREFIX_BYTES_MAX - 1));
+        for (line, expected) in [
+            (python.to_owned(), true),
+            (format!("x {CALL} "), true),
+            (format!("x {CALL} y"), false),
+            (format!("x {}", &CALL[..CALL.len() - 1]), false),
+            (brackets(BRACKETS_MAX - 1), true),
+            (brackets(BRACKETS_MAX), false),
+            (far(PREFIX_BYTES_MAX - 1), true),
+            (far(PREFIX_BYTES_MAX), false),
+            (cut_in_a_character, false),
+            ("x \"{r}\"".to_owned(), false),
+        ] {
+            assert_eq!(record(&line).is_some(), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_log_that_is_not_read_is_named() {
+        let vllm = "INFO 11-20 07:32:31 logger.py:43] Received request cmpl-1: prompt: 'p', params: SamplingParams(n=1), lora_request: None.";
+        assert!(matches!(read(vllm.as_bytes()), Some(Line::Rejected(why)) if why.contains("vLLM")));
+        assert!(matches!(read(b": keep-alive"), Some(Line::Entry(Entry::Ignored(_)))));
+        assert!(matches!(read(b"data:"), Some(Line::Entry(Entry::Ignored(_)))));
+        assert!(read(b"\xff {\"prompt\":\"p\"}").is_none(), "it is no text");
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_is_found_behind_any_words(prefix in "([a-zA-Z0-9é:.|/-]{1,8}[ \t]){1,6}") {
+            // Fields of a stream have a meaning of their own.
+            prop_assume!(!["data:", "event:", "id:", "retry:"].iter().any(|field| prefix.starts_with(field)));
+            let line = format!("{prefix}{CALL}");
+            prop_assert!(record(&line).is_some(), "{}", line);
+        }
+
+        #[test]
+        fn any_text_is_a_line_or_not(text in any::<String>(), prefix in "[\\[\\]{}<>|: \t\"'a-z0-9TZ-]{0,40}") {
+            let _ = read(text.as_bytes());
+            let _ = read(prefix.as_bytes());
+            let _ = read(format!("{prefix}{text}{CALL}").as_bytes());
+        }
     }
 }

@@ -105,6 +105,9 @@ impl<'a> Call<'a> {
 
     /// Takes what was answered.
     pub fn answered(&mut self, mut answer: Answer<'a>) {
+        // Servers that know no id and no name write empty ones, which tell no answer from another.
+        answer.id = answer.id.filter(|id| !id.is_empty());
+        answer.model = answer.model.filter(|model| !model.is_empty());
         // The answer says more surely than the question in which dialect they are.
         if answer.dialect.is_some() {
             self.record.format.dialect = answer.dialect;
