@@ -67,6 +67,8 @@ pub enum Dialect {
     Traceloop,
     /// Attributes of the Vercel AI SDK.
     Vercel,
+    /// Attributes of the Langfuse SDKs from version 3 on.
+    Langfuse,
     /// LangChain's serialised messages.
     LangChain,
 }
@@ -97,6 +99,7 @@ impl Dialect {
             Dialect::TraceloopFlat => "traceloop_flat",
             Dialect::Traceloop => "traceloop",
             Dialect::Vercel => "vercel",
+            Dialect::Langfuse => "langfuse",
             Dialect::LangChain => "langchain",
         }
     }

@@ -16,14 +16,13 @@ use super::{
     Writer,
     attributes::{Attributes, any_value},
     has_all, native,
-    span::{self, Event, Span},
+    span::{self, Event, Span, genai},
 };
 use crate::record::{
     Container, Dialect, Entry, Note,
     body::{
-        Answer, Conversation,
+        Conversation,
         message::{take_name, take_text},
-        openai_chat,
     },
     call::{Call, Entries, Outcome, name_at, skipped},
     json::Json,
@@ -133,6 +132,7 @@ fn read_console(mut value: Json<'_>) -> Outcome<'_> {
         is_error,
         message: status
             .and_then(|mut status| take_text(&mut status, "description").or_else(|| take_text(&mut status, "message"))),
+        first_token: None,
     };
     Ok(span::read(span, CONSOLE_SPANS))
 }
@@ -161,7 +161,19 @@ fn read_phoenix(mut value: Json<'_>) -> Outcome<'_> {
         entries.push((span::KIND.into(), Json::String(kind)));
     }
     let attributes = Attributes::of_object(attributes);
-    let span = Span { trace_id, id: span_id, parent_id, name, start, end, attributes, events, is_error, message };
+    let span = Span {
+        trace_id,
+        id: span_id,
+        parent_id,
+        name,
+        start,
+        end,
+        attributes,
+        events,
+        is_error,
+        message,
+        first_token: None,
+    };
     Ok(span::read(span, PHOENIX_SPANS))
 }
 
@@ -178,6 +190,7 @@ fn otlp_span(mut value: Json<'_>) -> Span<'_> {
         events: events(&mut value, ["timeUnixNano", "time_unix_nano"], Attributes::of_otlp),
         is_error: status.as_ref().is_some_and(is_error_status),
         message: status.and_then(|mut status| take_text(&mut status, "message")),
+        first_token: None,
     }
 }
 
@@ -214,6 +227,7 @@ fn log_record(mut value: Json<'_>) -> Outcome<'_> {
                 events: Vec::new(),
                 is_error: false,
                 message: None,
+                first_token: None,
             };
             let mut entry = span::read(span, OTLP_LINES);
             if let Entry::Record(record) = &mut entry {
@@ -225,11 +239,7 @@ fn log_record(mut value: Json<'_>) -> Outcome<'_> {
             }
             Ok(entry)
         }
-        "gen_ai.choice"
-        | "gen_ai.system.message"
-        | "gen_ai.user.message"
-        | "gen_ai.assistant.message"
-        | "gen_ai.tool.message" => Ok(message_event(&event, body, (trace_id, span_id), time)),
+        name if genai::kind_of_event(name).is_some() => Ok(message_event(&event, body, (trace_id, span_id), time)),
         // Agents log their requests as events with a model and a duration among the attributes.
         name if (name.ends_with("api_request") || name.ends_with("api_response"))
             && attributes.get("model").is_some() =>
@@ -254,15 +264,13 @@ fn message_event<'a>(
     let mut call = Call::llm(OTLP_LINES);
     call.record.format.dialect = Some(Dialect::GenAi136);
     call.record.timestamp_ms = time.and_then(|time| crate::record::values::moment_ms(&time));
-    let kind = event.strip_prefix("gen_ai.").unwrap_or_default();
-    if kind == "choice" {
-        let answer = openai_chat::read_choices(Json::Array(vec![body]));
-        call.answered(Answer { dialect: Some(Dialect::GenAi136), ..answer });
-    } else {
-        let message = message_of(body, kind.trim_end_matches(".message"));
-        let dialect = Some(Dialect::GenAi136);
-        call.asked(Conversation { dialect, ..Conversation::of_messages(vec![message]) });
+    let kind = genai::kind_of_event(event).unwrap_or_default();
+    match genai::message_in(body, kind) {
+        Some(choice) if kind == "choice" => genai::answer_choices(vec![choice], &mut call),
+        Some(message) => call.asked(Conversation::of_messages(vec![message])),
+        None => {}
     }
+    call.record.format.dialect = Some(Dialect::GenAi136);
     let is_part = trace_id.is_some() && span_id.is_some();
     if is_part {
         call.span(trace_id, span_id, None);
@@ -274,20 +282,6 @@ fn message_event<'a>(
         span.is_event = true;
     }
     Entry::Record(record)
-}
-
-/// The message in the body of an event; its role may be told by the event alone.
-fn message_of<'a>(mut body: Json<'a>, role: &str) -> Json<'a> {
-    let Json::Object(entries) = &mut body else {
-        let role = ("role".into(), Json::String(role.to_owned().into()));
-        return Json::Object(vec![role, ("content".into(), body)]);
-    };
-    // The id of a tool's message is that of the call that it answers.
-    entries.iter_mut().filter(|(key, _)| key == "id").for_each(|(key, _)| *key = "tool_call_id".into());
-    if !entries.iter().any(|(key, _)| key == "role") {
-        entries.insert(0, ("role".into(), Json::String(role.to_owned().into())));
-    }
-    body
 }
 
 fn name_of_event<'a>(attributes: &Attributes<'a>) -> Option<Cow<'a, str>> {
