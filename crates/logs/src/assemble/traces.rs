@@ -6,7 +6,8 @@
 //! - **twins** are one call with the union of their fields: spans and events with one span id (a span and its log records,
 //!   posts and patches, two exports); calls with one id of the provider that were under way at the same time, in one trace
 //!   or in two; and calls of one model that two instrumentations tell, one within the time of the other, with the same
-//!   answer or the same token counts
+//!   answer or the same token counts. A request of which nothing is told but the question is the beginning of the call
+//!   beside it that asks the same and has the answer: streams are told when they end
 //! - **parents**: a call of a model that contains a call of a model repeats it, and is none, and so does a call of a tool
 //!   that contains the same one. It lends a single child what that lacks: one of two instrumentations has the texts, the
 //!   other the token counts
@@ -330,6 +331,7 @@ impl Trace {
         self.settle_parents(Member::is_tool, is_same_tool_call);
         self.unite_answers();
         self.unite_instruments();
+        self.unite_streams();
         self.lend_sessions();
         self.lend_documents();
         self.members.into_iter().map(|member| member.joined)
@@ -490,6 +492,47 @@ impl Trace {
                 None => before.push_back(at),
             }
         }
+    }
+
+    /// A request whose answer is told by a span of its own, when the stream has ended.
+    fn unite_streams(&mut self) {
+        for at in 0..self.members.len() {
+            let Some(begun) = self.members[at].record() else { continue };
+            if !self.members[at].is_silent() || begun.response_tokens.is_some() || begun.prompt.is_absent() {
+                continue;
+            }
+            let parent = self.parent_of(at);
+            let goes_on = |next: &usize| {
+                self.members[*next].record().is_some_and(|one| {
+                    one.kind == Kind::Llm
+                        && one.response.is_some()
+                        && one.format == begun.format
+                        && one.prompt == begun.prompt
+                        && self.parent_of(*next) == parent
+                        && models(one).flatten().any(|model| models(begun).flatten().any(|other| model == other))
+                })
+            };
+            let Some(next) = (at + 1..self.members.len()).take(LATER_CALLS_MAX).find(goes_on) else { continue };
+            let (Some(mut begun), Some(ended)) = (self.members[at].merge(), self.members[next].merge()) else {
+                continue;
+            };
+            let end = end_ns(&ended);
+            let start = begun.span.as_ref().and_then(|span| span.start_ns);
+            if let Some((start, end)) = start.zip(end).filter(|(start, end)| end >= start) {
+                begun.latency_ms = Some((end - start) as f64 / 1e6);
+                begun.latency_source = Some(LatencySource::StartAndEnd);
+            }
+            if let Some(span) = &mut begun.span {
+                span.end_ns = end.or(span.end_ns);
+            }
+            begun.fill(*ended);
+            self.members[at].joined.whole = Whole::Record(begun);
+        }
+    }
+
+    /// The span that a call stands in.
+    fn parent_of(&self, at: usize) -> Option<u64> {
+        self.parents.get(&self.members[at].id?).copied()
     }
 
     /// Calls without a session take that of their trace; calls of tools the model that called them.

@@ -69,6 +69,8 @@ pub enum Dialect {
     Vercel,
     /// Attributes of the Langfuse SDKs from version 3 on.
     Langfuse,
+    /// Attributes of Logfire's integrations.
+    Logfire,
     /// LangChain's serialised messages.
     LangChain,
 }
@@ -100,6 +102,7 @@ impl Dialect {
             Dialect::Traceloop => "traceloop",
             Dialect::Vercel => "vercel",
             Dialect::Langfuse => "langfuse",
+            Dialect::Logfire => "logfire",
             Dialect::LangChain => "langchain",
         }
     }

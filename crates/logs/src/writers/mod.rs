@@ -15,6 +15,7 @@ mod azure;
 mod batches;
 mod bedrock_log;
 mod claude_code;
+mod clients;
 mod codex;
 mod evals;
 mod gemini_cli;
@@ -24,10 +25,13 @@ mod langfuse;
 mod langsmith;
 mod lines;
 mod litellm;
+mod log_event;
 mod mcp;
 mod mlflow;
 pub mod native;
+mod otel_console;
 mod otlp;
+mod phoenix;
 mod promptfoo;
 mod servers;
 mod session;
@@ -67,7 +71,7 @@ type NewJoiner = fn(&Limits) -> Box<dyn Joiner>;
 
 /// All writers, in the order in which values are told.
 pub static WRITERS: [&Writer; 29] = [
-    &otlp::OTLP,
+    &otlp::WRITER,
     &bedrock_log::WRITER,
     &mcp::MCP,
     &batches::ANTHROPIC,
@@ -85,8 +89,8 @@ pub static WRITERS: [&Writer; 29] = [
     &inspect::WRITER,
     &promptfoo::WRITER,
     &evals::WRITER,
-    &otlp::PHOENIX,
-    &otlp::CONSOLE,
+    &phoenix::WRITER,
+    &otel_console::WRITER,
     &servers::SGLANG,
     &lines::SHAREGPT,
     &lines::CHAT,

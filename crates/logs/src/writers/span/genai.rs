@@ -86,6 +86,20 @@ impl<'a> Told<'a> {
         }
     }
 
+    /// Takes events that stand in an attribute, as a list (pydantic-ai, Logfire). The last message of the assistant there
+    /// is the answer, where no choice is told.
+    fn take_list(&mut self, events: Option<Json<'a>>) {
+        let Some(Json::Array(events)) = events else { return };
+        for mut event in events {
+            let Some(name) = take_text(&mut event, "event.name") else { continue };
+            self.take(&name, &mut Attributes::of_object(event));
+        }
+        let is_answer = self.messages.last().and_then(|last| last.get("role")?.as_str()) == Some("assistant");
+        if self.choices.is_empty() && self.output.is_empty() && is_answer {
+            self.output.extend(self.messages.pop());
+        }
+    }
+
     /// What is asked, where the attributes of the span do not say it.
     fn ask(&mut self, call: &mut Call<'a>) {
         let messages = std::mem::take(&mut self.messages);
@@ -223,9 +237,10 @@ pub(super) fn read<'a>(span: &mut Span<'a>, dialect: Dialect, call: &mut Call<'a
     }
     let mut told = Told::of(&mut span.events);
     let of = &mut span.attributes;
+    told.take_list(of.take(&["events"]).map(decoded));
     call.record.provider = of.name(&["gen_ai.provider.name", "gen_ai.system"]);
     let is_strands = call.record.provider.as_deref() == Some(STRANDS);
-    call.requested = of.name(&["gen_ai.request.model"]);
+    call.requested = of.name(&["gen_ai.request.model"]).or(call.requested.take());
     call.served = of.name(&["gen_ai.response.model"]);
     call.record.response_id = of.name(&["gen_ai.response.id"]);
     call.record.id = call.record.response_id.clone();

@@ -8,6 +8,7 @@
 //! | Traceloop from 0.6 on | `gen_ai.is_streaming`, `traceloop.*` | as GenAI | as GenAI |
 //! | GenAI from 1.37 on | `gen_ai.provider.name`, `gen_ai.input.messages` | chat, generate_content, text_completion | execute_tool, `tools/call` |
 //! | GenAI up to 1.36 | `gen_ai.system` | the same; the texts are in events | the same |
+//! | Logfire | `request_data` | `messages` or `prompt` in it | as GenAI |
 //! | Langfuse SDK from 3 on | `langfuse.observation.type` | generation | tool |
 //!
 //! Only leaves are calls: spans of agents, chains and workflows repeat the tokens and texts of their children, and are
@@ -19,24 +20,31 @@
 mod flat;
 pub(super) mod genai;
 mod langfuse;
+mod logfire;
 mod openinference;
 mod vercel;
 
 use std::borrow::Cow;
 
-use super::attributes::{Attributes, list_of};
+use super::{
+    attributes::{Attributes, list_of},
+    clients,
+};
 use crate::record::{
-    Container, Dialect, Entry, Format, Ignored, Passage,
+    Container, Dialect, Entry, Format, Ignored, Passage, Record,
     body::message::{passage, passages, result_text},
     call::{Call, decoded, is_said},
     json::Json,
 };
 
+/// What Gemini CLI calls a call of a tool.
+const CLIENT_TOOL: &str = "tool_call";
+
 /// The attribute in which OpenInference says what a span is.
 pub(super) const KIND: &str = "openinference.span.kind";
 
 /// A span, whoever wrote it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Span<'a> {
     pub trace_id: Option<Cow<'a, str>>,
     pub id: Option<Cow<'a, str>>,
@@ -70,6 +78,9 @@ enum Role {
 
 /// Reads a span.
 pub(super) fn read(mut span: Span<'_>, container: Container) -> Entry<'_> {
+    if span.attributes.text(logfire::TYPE) == Some("pending_span") {
+        return Entry::Ignored(Ignored::skipped(Format::of(container), "the beginning of a span"));
+    }
     let Some(dialect) = dialect_of(&span.attributes) else {
         return without_call(span, Ignored::skipped(Format::of(container), "a span without a call"));
     };
@@ -80,7 +91,11 @@ pub(super) fn read(mut span: Span<'_>, container: Container) -> Entry<'_> {
         Role::Tool => {
             let mut call = Call::tool(container, None);
             read_tool(&mut span, dialect, &mut call);
-            frame(span, call)
+            let is_client = span.attributes.text("gen_ai.operation.name") == Some(CLIENT_TOOL);
+            match frame(span, call) {
+                Entry::Record(record) if is_client => return clients::tool_span(Record { format, ..record }),
+                entry => entry,
+            }
         }
         Role::Model => {
             let mut call = Call::llm(container);
@@ -88,7 +103,12 @@ pub(super) fn read(mut span: Span<'_>, container: Container) -> Entry<'_> {
                 Dialect::OpenInference => openinference::read(&mut span, &mut call),
                 Dialect::Vercel => vercel::read(&mut span, &mut call),
                 Dialect::Langfuse => langfuse::read(&mut span, &mut call),
-                _ => genai::read(&mut span, dialect, &mut call),
+                _ => {
+                    if dialect == Dialect::Logfire {
+                        logfire::read(&mut span, &mut call);
+                    }
+                    genai::read(&mut span, dialect, &mut call);
+                }
             }
             frame(span, call)
         }
@@ -144,13 +164,14 @@ fn documents_of<'a>(of: &mut Attributes<'a>) -> Vec<Passage<'a>> {
 }
 
 fn dialect_of(attributes: &Attributes<'_>) -> Option<Dialect> {
-    let (mut vercel, mut openinference, mut langfuse, mut flat) = Default::default();
+    let (mut vercel, mut openinference, mut langfuse, mut logfire, mut flat) = Default::default();
     let (mut traceloop, mut current, mut older) = Default::default();
     for key in attributes.keys() {
         match key {
             "ai.operationId" => vercel = true,
             KIND => openinference = true,
             langfuse::TYPE => langfuse = true,
+            logfire::REQUEST => logfire = true,
             "llm.request.type" => flat = true,
             "gen_ai.is_streaming" => traceloop = true,
             "gen_ai.provider.name"
@@ -172,6 +193,7 @@ fn dialect_of(attributes: &Attributes<'_>) -> Option<Dialect> {
         () if vercel => Some(Dialect::Vercel),
         () if openinference => Some(Dialect::OpenInference),
         () if langfuse => Some(Dialect::Langfuse),
+        () if logfire => Some(Dialect::Logfire),
         () if flat || (traceloop && !current) => Some(Dialect::TraceloopFlat),
         () if traceloop => Some(Dialect::Traceloop),
         () if older && !has_provider => Some(Dialect::GenAi136),
@@ -211,12 +233,13 @@ fn role_of(span: &Span<'_>, dialect: Dialect) -> Role {
             "event" => Role::Other("an event"),
             _ => Role::Parent("a span of a framework"),
         },
+        Dialect::Logfire if logfire::is_call(span) => Role::Model,
         _ => match text("gen_ai.operation.name").or(text("llm.request.type")).unwrap_or_default() {
-            "execute_tool" => Role::Tool,
+            "execute_tool" | CLIENT_TOOL => Role::Tool,
             "embeddings" | "embedding" => Role::Other("an embedding"),
             "rerank" | "retrieval" => Role::Other("a retrieval"),
             "invoke_agent" | "create_agent" | "invoke_workflow" | "plan" => Role::Parent("a span of an agent"),
-            "chat" | "generate_content" | "text_completion" | "completion" => Role::Model,
+            "chat" | "generate_content" | "text_completion" | "completion" | "llm_call" => Role::Model,
             _ => match (text("traceloop.span.kind"), text("mcp.method.name")) {
                 (Some("tool"), _) | (_, Some("tools/call")) => Role::Tool,
                 (Some(_), _) => Role::Parent("a span of a framework"),
@@ -268,6 +291,7 @@ fn read_tool<'a>(span: &mut Span<'a>, dialect: Dialect, call: &mut Call<'a>) {
         "ai.toolCall.args",
         "ai.toolCall.input",
         "gcp.vertex.agent.tool_call_args",
+        "tool_arguments",
     ]);
     let args = args.or(told_args).or_else(|| match dialect {
         Dialect::OpenInference => of.take(&["input.value", "tool.parameters"]),
@@ -281,6 +305,7 @@ fn read_tool<'a>(span: &mut Span<'a>, dialect: Dialect, call: &mut Call<'a>) {
         "ai.toolCall.output",
         "gcp.vertex.agent.tool_response",
         "langfuse.observation.output",
+        "tool_response",
     ]);
     let result = result.or(told_result).or_else(|| of.take(&["output.value", "traceloop.entity.output"]));
     let result = result.map(|result| result_of(decoded(result), call));
