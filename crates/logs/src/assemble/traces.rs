@@ -8,8 +8,8 @@
 //!   or in two; and calls of one model that two instrumentations tell, one within the time of the other, with the same
 //!   answer or the same token counts. A request of which nothing is told but the question is the beginning of the call
 //!   beside it that asks the same and has the answer: streams are told when they end
-//! - **parents**: a call of a model that contains a call of a model repeats it, and is none, and so does a call of a tool
-//!   that contains the same one. It lends a single child what that lacks: one of two instrumentations has the texts, the
+//! - **parents**: a call of a model that contains a call of a model repeats it, and is none, unless only the inner one
+//!   failed; so does a call of a tool that contains the same one. It lends a single child what that lacks: one of two instrumentations has the texts, the
 //!   other the token counts
 //! - **sessions**: calls without one take that of their trace; calls of tools also take the model that called them
 //! - **documents** of a retrieval become the context of those calls that follow it in the nearest common scope and whose
@@ -327,7 +327,7 @@ impl Trace {
         if self.members.iter().all(|member| member.start_ns().is_some() || member.record().is_none()) {
             self.members.sort_by_key(Member::start_ns);
         }
-        self.settle_parents(Member::is_llm, |_, _| true);
+        self.settle_parents(Member::is_llm, |outer, inner| inner.error.is_none() || outer.error.is_some());
         self.settle_parents(Member::is_tool, is_same_tool_call);
         self.unite_answers();
         self.unite_instruments();
@@ -358,6 +358,7 @@ impl Trace {
         if let Some(record) = self.members[at].record_mut()
             && record.span.as_ref().is_some_and(|span| span.is_event)
         {
+            record.answer_by_last();
             record.notes.add(Note::HalfMissing);
         }
     }
@@ -365,8 +366,12 @@ impl Trace {
     /// Makes one call of several members: events are put together first, in their order.
     fn unite(&mut self, places: &[usize]) {
         let is_event = |record: &Record<'_>| record.span.as_ref().is_some_and(|span| span.is_event);
-        let (events, spans): (Vec<usize>, Vec<usize>) =
+        let (mut events, spans): (Vec<usize>, Vec<usize>) =
             places.iter().partition(|at| self.members[**at].record().is_some_and(is_event));
+        // Events may be told in any order; where they have a place, it counts.
+        if events.iter().all(|at| self.members[*at].start_ns().is_some()) {
+            events.sort_by_key(|at| self.members[*at].start_ns());
+        }
         let first = spans.first().or(events.first()).copied();
         let Some(first) = first else { return };
         let mut said: Option<Box<Record<'static>>> = None;
@@ -376,6 +381,9 @@ impl Trace {
                 Some(said) => said.append(*record),
                 None => said = Some(record),
             }
+        }
+        if let Some(said) = &mut said {
+            said.answer_by_last();
         }
         let mut whole = self.members[first].merge();
         for at in spans.iter().skip(1) {
@@ -746,17 +754,35 @@ impl Record<'static> {
         }
     }
 
+    /// What the assistant said last is the answer, where no event tells one.
+    fn answer_by_last(&mut self) {
+        let Prompt::Messages(messages) = &mut self.prompt else { return };
+        let is_answer = self.response.is_none() && self.tool_calls.is_empty() && self.finish_reason.is_none();
+        if !is_answer || messages.last().is_none_or(|last| last.role != "assistant") {
+            return;
+        }
+        if let Some(last) = messages.pop() {
+            self.response = Some(last.text).filter(|text| !text.is_empty());
+            self.tool_calls = last.tool_calls;
+        }
+        if messages.is_empty() {
+            self.prompt = Prompt::Absent;
+        }
+    }
+
     /// Takes the next message of the same call.
     fn append(&mut self, mut next: Record<'static>) {
         if let (Prompt::Messages(messages), Prompt::Messages(more)) = (&mut self.prompt, &mut next.prompt) {
             messages.append(more);
             next.prompt = Prompt::Absent;
         }
-        if let (Some(system), Some(more)) = (&mut self.system, next.system.take()) {
-            system.to_mut().push('\n');
-            system.to_mut().push_str(&more);
-        } else {
-            self.system = self.system.take().or(next.system.take());
+        match (&mut self.system, next.system.take()) {
+            (Some(system), Some(more)) => {
+                system.to_mut().push('\n');
+                system.to_mut().push_str(&more);
+            }
+            (None, more) => self.system = more,
+            _ => {}
         }
         self.fill(next);
     }

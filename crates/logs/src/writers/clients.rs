@@ -24,7 +24,7 @@ use crate::{
     assemble::{Fate, Joined, Joiner, Limits, Load, Step, waiting::Waiting},
     hash,
     record::{
-        Container, Content, Dialect, Entry, Format, Fragment, Kind, Prompt, Record,
+        Container, Content, Entry, Format, Fragment, Kind, Prompt, Record,
         body::{self, message::take_text},
         call::{Call, count, decoded, is_said, skipped},
         json::Json,
@@ -181,6 +181,9 @@ impl Event {
             _ if is_tool => read_tool(&mut of, &mut call),
             _ => read_call(&mut of, &mut call),
         }
+        // An event that says how long something took is written at its end.
+        let took = call.record.latency_ms.or(call.record.execution_time_ms).unwrap_or(0.0);
+        call.record.timestamp_ms = time_ms.map(|end| end.saturating_sub(took as i64));
         call.span(take_text(&mut value, "trace_id"), take_text(&mut value, "span_id"), None);
         let mut record = call.record();
         if let Some(span) = &mut record.span {
@@ -268,10 +271,6 @@ fn read_tool<'a>(of: &mut Attributes<'a>, call: &mut Call<'a>) {
     call.result(of.take(&["output", "tool_output", "tool_result"]).filter(is_said));
     read_times(of, call);
     read_error(of, call);
-    // What an event of a tool tells is its end.
-    if let Some((end, took)) = call.record.timestamp_ms.zip(call.record.execution_time_ms) {
-        call.record.timestamp_ms = Some(end.saturating_sub(took as i64));
-    }
 }
 
 impl Joiner for Sessions {
@@ -359,10 +358,9 @@ impl Session {
         let Some(at) = found else {
             self.release(step);
             let mut record = event.record;
-            if record.prompt.is_absent()
-                && let Some(prompt) = self.prompt.take()
-            {
-                record.prompt = Prompt::Text(prompt);
+            match self.prompt.take() {
+                Some(prompt) if record.prompt.is_absent() => record.prompt = Prompt::Text(prompt),
+                _ => {}
             }
             let joined = Joined::record(step.place.clone(), record);
             let (prompt_id, moments) = (event.prompt_id, event.moment.into_iter().collect());
@@ -374,12 +372,10 @@ impl Session {
         call.moments.extend(event.moment);
         call.prompt_id = call.prompt_id.take().or(event.prompt_id);
         if let Some(record) = call.record() {
-            let took = event.time_ms.zip(record.timestamp_ms).map(|(end, begin)| (end - begin) as f64);
-            if event.part == "sse_event" {
+            if matches!(&*event.part, "sse_event" | "websocket_event") {
                 // The duration of a request of Codex ends with the headers.
-                let headers = record.latency_ms.take().unwrap_or(0.0);
-                record.latency_ms = took.filter(|took| *took >= 0.0).map(|took| took + headers);
-                record.timestamp_ms = record.timestamp_ms.map(|time| time.saturating_sub(headers as i64));
+                let took = event.time_ms.zip(record.timestamp_ms).map(|(end, begin)| (end - begin) as f64);
+                record.latency_ms = took.filter(|took| *took >= 0.0).or(record.latency_ms);
             }
             let span = record.span.take();
             let begun = record.timestamp_ms;
@@ -437,7 +433,7 @@ impl Session {
 
 /// Whether the record is a span, and not an event.
 fn is_span(record: &Record<'_>) -> bool {
-    record.format.dialect == Some(Dialect::GenAi)
+    record.span.as_ref().is_some_and(|span| !span.is_event)
 }
 
 /// Whether two calls of tools were under way at the same time.

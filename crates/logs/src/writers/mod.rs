@@ -17,10 +17,12 @@ mod bedrock_log;
 mod claude_code;
 mod clients;
 mod codex;
+mod datadog;
 mod evals;
 mod gemini_cli;
 mod helicone;
 mod inspect;
+mod jaeger;
 mod langfuse;
 mod langsmith;
 mod lines;
@@ -29,6 +31,7 @@ mod log_event;
 mod mcp;
 mod mlflow;
 pub mod native;
+mod newrelic;
 mod otel_console;
 mod otlp;
 mod phoenix;
@@ -36,6 +39,7 @@ mod promptfoo;
 mod servers;
 mod session;
 mod span;
+mod span_rows;
 mod streams;
 mod weave;
 
@@ -70,7 +74,7 @@ pub struct Writer {
 type NewJoiner = fn(&Limits) -> Box<dyn Joiner>;
 
 /// All writers, in the order in which values are told.
-pub static WRITERS: [&Writer; 29] = [
+pub static WRITERS: [&Writer; 34] = [
     &otlp::WRITER,
     &bedrock_log::WRITER,
     &mcp::MCP,
@@ -89,8 +93,13 @@ pub static WRITERS: [&Writer; 29] = [
     &inspect::WRITER,
     &promptfoo::WRITER,
     &evals::WRITER,
+    &datadog::WRITER,
+    &newrelic::WRITER,
+    &jaeger::JAEGER,
+    &jaeger::ZIPKIN,
     &phoenix::WRITER,
     &otel_console::WRITER,
+    &span_rows::WRITER,
     &servers::SGLANG,
     &lines::SHAREGPT,
     &lines::CHAT,

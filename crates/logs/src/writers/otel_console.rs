@@ -82,7 +82,9 @@ fn read_span(mut value: Json<'_>) -> Outcome<'_> {
         trace_id: take_either(&mut context, "trace_id", "traceId")
             .or_else(|| take_text(&mut value, "traceId"))
             .map(hex_id),
-        id: take_either(&mut context, "span_id", "spanId").or_else(|| take_text(&mut value, "id")).map(hex_id),
+        id: take_either(&mut context, "span_id", "spanId")
+            .or_else(|| take_either(&mut value, "spanId", "id"))
+            .map(hex_id),
         parent_id: take_either(&mut value, "parent_id", "parentId")
             .or_else(|| take_text(&mut value, "parentSpanId"))
             .or_else(|| take_text(&mut parent, "spanId"))

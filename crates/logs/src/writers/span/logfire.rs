@@ -30,6 +30,12 @@ pub(super) fn is_call(span: &Span<'_>) -> bool {
     has("messages") || (has("prompt") && !has("n")) || span.attributes.get("events").is_some()
 }
 
+/// Whether the request asks for an embedding.
+pub(super) fn is_embedding(span: &Span<'_>) -> bool {
+    let request = span.attributes.get(REQUEST).cloned().map(decoded).unwrap_or_default();
+    request.get("input").is_some()
+}
+
 pub(super) fn read<'a>(span: &mut Span<'a>, call: &mut Call<'a>) {
     let of = &mut span.attributes;
     let mut request = of.take(&[REQUEST]).map(decoded).unwrap_or_default();

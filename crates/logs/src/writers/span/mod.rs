@@ -165,7 +165,7 @@ fn documents_of<'a>(of: &mut Attributes<'a>) -> Vec<Passage<'a>> {
 
 fn dialect_of(attributes: &Attributes<'_>) -> Option<Dialect> {
     let (mut vercel, mut openinference, mut langfuse, mut logfire, mut flat) = Default::default();
-    let (mut traceloop, mut current, mut older) = Default::default();
+    let (mut traceloop, mut current, mut older, mut bare) = Default::default();
     for key in attributes.keys() {
         match key {
             "ai.operationId" => vercel = true,
@@ -181,7 +181,8 @@ fn dialect_of(attributes: &Attributes<'_>) -> Option<Dialect> {
             | "mcp.method.name" => {
                 current = true;
             }
-            "gen_ai.system" | "gen_ai.request.model" | "gen_ai.response.model" => older = true,
+            "gen_ai.system" => older = true,
+            "gen_ai.request.model" | "gen_ai.response.model" | "gen_ai.tool.name" => bare = true,
             _ if key.starts_with("gen_ai.prompt.") || key.starts_with("gen_ai.completion.") => flat |= is_indexed(key),
             _ if key.starts_with("traceloop.") => traceloop = true,
             _ => {}
@@ -197,7 +198,7 @@ fn dialect_of(attributes: &Attributes<'_>) -> Option<Dialect> {
         () if flat || (traceloop && !current) => Some(Dialect::TraceloopFlat),
         () if traceloop => Some(Dialect::Traceloop),
         () if older && !has_provider => Some(Dialect::GenAi136),
-        () if current || older => Some(Dialect::GenAi),
+        () if current || older || bare => Some(Dialect::GenAi),
         () => None,
     }
 }
@@ -234,6 +235,7 @@ fn role_of(span: &Span<'_>, dialect: Dialect) -> Role {
             _ => Role::Parent("a span of a framework"),
         },
         Dialect::Logfire if logfire::is_call(span) => Role::Model,
+        Dialect::Logfire if logfire::is_embedding(span) => Role::Other("an embedding"),
         _ => match text("gen_ai.operation.name").or(text("llm.request.type")).unwrap_or_default() {
             "execute_tool" | CLIENT_TOOL => Role::Tool,
             "embeddings" | "embedding" => Role::Other("an embedding"),
@@ -283,7 +285,9 @@ fn frame<'a>(mut span: Span<'a>, mut call: Call<'a>) -> Entry<'a> {
 fn read_tool<'a>(span: &mut Span<'a>, dialect: Dialect, call: &mut Call<'a>) {
     let (told_args, told_result) = genai::Told::of(&mut span.events).of_tool();
     let of = &mut span.attributes;
-    call.record.call_id = of.name(&["gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "gen_ai.tool.call_id"]);
+    let call_id = of.name(&["gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "gen_ai.tool.call_id"]);
+    // Google ADK writes `<not specified>`.
+    call.record.call_id = call_id.filter(|id| !id.starts_with('<'));
     let named = of.name(&["gen_ai.tool.name", "ai.toolCall.name", "tool.name", "traceloop.entity.name"]);
     call.record.tool = named.or_else(|| span.name.take());
     let args = of.take(&[
