@@ -151,6 +151,16 @@ impl Joined {
         self
     }
 
+    /// The record, when it is one.
+    pub(crate) fn as_record(&self) -> Option<&Record<'static>> {
+        if let Whole::Record(record) = &self.whole { Some(record) } else { None }
+    }
+
+    /// The record, to be changed, when it is one.
+    pub(crate) fn record_mut(&mut self) -> Option<&mut Record<'static>> {
+        if let Whole::Record(record) = &mut self.whole { Some(record) } else { None }
+    }
+
     /// The record with all that is known of it, when it is one.
     pub fn into_record(self) -> Option<Record<'static>> {
         let Whole::Record(mut record) = self.whole else { return None };

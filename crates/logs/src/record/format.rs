@@ -69,6 +69,10 @@ pub enum Dialect {
     Traceloop,
     /// Attributes of the Vercel AI SDK.
     Vercel,
+    /// Attributes of the Langfuse SDKs from version 3 on.
+    Langfuse,
+    /// Attributes of Logfire's integrations.
+    Logfire,
     /// LangChain's serialised messages.
     LangChain,
 }
@@ -99,6 +103,8 @@ impl Dialect {
             Dialect::TraceloopFlat => "traceloop_flat",
             Dialect::Traceloop => "traceloop",
             Dialect::Vercel => "vercel",
+            Dialect::Langfuse => "langfuse",
+            Dialect::Logfire => "logfire",
             Dialect::LangChain => "langchain",
         }
     }

@@ -16,24 +16,32 @@ mod azure;
 mod batches;
 mod bedrock_log;
 mod claude_code;
+mod clients;
 mod codex;
+mod datadog;
 mod evals;
 mod gemini_cli;
 mod helicone;
 mod inspect;
+mod jaeger;
 mod langfuse;
 mod langsmith;
 mod lines;
 mod litellm;
+mod log_event;
 mod mcp;
 mod mlflow;
 pub mod native;
+mod newrelic;
 pub mod normal;
+mod otel_console;
 mod otlp;
+mod phoenix;
 mod promptfoo;
 mod servers;
 mod session;
 mod span;
+mod span_rows;
 mod streams;
 mod weave;
 
@@ -68,9 +76,9 @@ pub struct Writer {
 type NewJoiner = fn(&Limits) -> Box<dyn Joiner>;
 
 /// All writers, in the order in which values are told.
-pub static WRITERS: [&Writer; 30] = [
+pub static WRITERS: &[&Writer] = &[
     &normal::WRITER,
-    &otlp::OTLP,
+    &otlp::WRITER,
     &bedrock_log::WRITER,
     &mcp::MCP,
     &batches::ANTHROPIC,
@@ -88,8 +96,13 @@ pub static WRITERS: [&Writer; 30] = [
     &inspect::WRITER,
     &promptfoo::WRITER,
     &evals::WRITER,
-    &otlp::PHOENIX,
-    &otlp::CONSOLE,
+    &datadog::WRITER,
+    &newrelic::WRITER,
+    &jaeger::JAEGER,
+    &jaeger::ZIPKIN,
+    &phoenix::WRITER,
+    &otel_console::WRITER,
+    &span_rows::WRITER,
     &servers::SGLANG,
     &lines::SHAREGPT,
     &lines::CHAT,
@@ -107,7 +120,7 @@ impl Writer {
     /// # Errors
     /// When there is none; the message lists those that there are.
     pub fn named(name: &str) -> Result<&'static Writer, String> {
-        let found = WRITERS.into_iter().find(|writer| writer.container.as_str() == name);
+        let found = WRITERS.iter().copied().find(|writer| writer.container.as_str() == name);
         found.ok_or_else(|| {
             let known: Vec<&str> = WRITERS.iter().map(|writer| writer.container.as_str()).collect();
             format!("`{name}` is no format; the formats are {}", known.join(", "))

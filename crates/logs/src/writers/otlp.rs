@@ -1,9 +1,6 @@
-//! OpenTelemetry: OTLP/JSON (`resourceSpans`, `resourceLogs`), one span a line, console exporters, Phoenix.
+//! OpenTelemetry: OTLP/JSON (`resourceSpans`, `resourceLogs`), one span a line.
 //!
-//! A line of OTLP holds any number of spans, and each gives an entry: a record if a model or a tool was called in it,
-//! else an aside. Log records with the whole of a call become records; those with one message of it (the events of the
-//! conventions up to 1.36) are pieces, which are joined with their span elsewhere. A piece is an object of `trace_id`,
-//! `span_id`, `event`, `time` and `body`.
+//! A line of OTLP holds any number of spans and log records, and each gives an entry: [`span`], [`log_event`].
 //!
 //! **Source**: OpenTelemetry protocol 1.x, JSON encoding: ids in hexadecimal, 64-bit integers as strings or numbers,
 //! unknown fields ignored.
@@ -15,27 +12,22 @@ use std::borrow::Cow;
 use super::{
     Writer,
     attributes::{Attributes, any_value},
-    has_all, native,
+    clients,
+    log_event::{self, LogEvent},
     span::{self, Event, Span},
 };
 use crate::record::{
-    Container, Dialect, Entry, Note,
-    body::{
-        Answer, Conversation,
-        message::{take_name, take_text},
-        openai_chat,
-    },
-    call::{Call, Entries, Outcome, name_at, skipped},
+    Container,
+    body::message::{take_name, take_text},
+    call::{Entries, Outcome},
     json::Json,
 };
 
-const OTLP_LINES: Container = Container::named("otlp");
-const PHOENIX_SPANS: Container = Container::named("phoenix");
-const CONSOLE_SPANS: Container = Container::named("otel_console");
+pub(super) const CONTAINER: Container = Container::named("otlp");
 
 /// OpenTelemetry, as OTLP/JSON.
-pub(super) const OTLP: Writer = Writer {
-    container: OTLP_LINES,
+pub(super) const WRITER: Writer = Writer {
+    container: CONTAINER,
     about: "OpenTelemetry: a line of spans, logs or metrics; one span alone",
     told_by: "`resourceSpans`, `resourceLogs`, `resourceMetrics`, `startTimeUnixNano`",
     marks: &[
@@ -50,35 +42,7 @@ pub(super) const OTLP: Writer = Writer {
     ],
     matches: |value| value.get("batches").is_none() || is_span_batches(value),
     read,
-    joiner: None,
-};
-
-/// Spans of Phoenix.
-pub(super) const PHOENIX: Writer = Writer {
-    container: PHOENIX_SPANS,
-    about: "spans: REST, rows of the data frame",
-    told_by: "`context`, `span_kind` and `attributes`; `context.span_id`",
-    marks: &["context.trace_id", "context.span_id", "span_kind"],
-    matches: |value| {
-        value.get("span_kind").is_none()
-            || has_all(value, &["context", "attributes"])
-            || super::has_any(value, &["context.trace_id", "context.span_id"])
-    },
-    read: |value, entries| entries.push(read_phoenix(value)),
-    joiner: None,
-};
-
-/// Spans as the console exporters print them.
-pub(super) const CONSOLE: Writer = Writer {
-    container: CONSOLE_SPANS,
-    about: "spans as the console exporters print them",
-    told_by: "`context.span_id` and `attributes`",
-    marks: &["attributes"],
-    matches: |value| {
-        value.get("context").is_some_and(|context| context.get("span_id").is_some()) || value.get("traceId").is_some()
-    },
-    read: |value, entries| entries.push(read_console(value)),
-    joiner: None,
+    joiner: Some(clients::joiner),
 };
 
 /// Whether the object is a trace as query interfaces give it: OTLP under another name.
@@ -90,13 +54,13 @@ fn is_span_batches(value: &Json<'_>) -> bool {
 /// Reads one line of OTLP, or a span that stands alone.
 fn read<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
     if value.get("startTimeUnixNano").is_some() || value.get("start_time_unix_nano").is_some() {
-        return entries.push(Ok(span::read(otlp_span(value), OTLP_LINES)));
+        return entries.push(Ok(span::read(otlp_span(value), CONTAINER)));
     }
     let before = entries.list.len();
     for key in ["resourceSpans", "resource_spans", "batches"] {
         for resource in items(&mut value, key) {
             for_each_in(resource, &["scopeSpans", "scope_spans", "instrumentationLibrarySpans"], &["spans"], |one| {
-                entries.push(Ok(span::read(otlp_span(one), OTLP_LINES)));
+                entries.push(Ok(span::read(otlp_span(one), CONTAINER)));
             });
         }
     }
@@ -107,62 +71,11 @@ fn read<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
         }
     }
     if value.get("resourceMetrics").or_else(|| value.get("resource_metrics")).is_some() {
-        entries.skipped(OTLP_LINES, "metrics");
+        entries.skipped(CONTAINER, "metrics");
     }
     if entries.list.len() == before {
-        entries.skipped(OTLP_LINES, "no span");
+        entries.skipped(CONTAINER, "no span");
     }
-}
-
-/// Reads a span as the console exporters print it.
-fn read_console(mut value: Json<'_>) -> Outcome<'_> {
-    let mut context = value.take("context").unwrap_or_default();
-    let status = value.take("status");
-    let is_error = status.as_ref().is_some_and(is_error_status);
-    let start = value.take("start_time").or_else(|| value.take("timestamp"));
-    let end = value.take("end_time");
-    let span = Span {
-        trace_id: take_text(&mut context, "trace_id").or_else(|| take_text(&mut value, "traceId")).map(hex_id),
-        id: take_text(&mut context, "span_id").or_else(|| take_text(&mut value, "id")).map(hex_id),
-        parent_id: take_text(&mut value, "parent_id").or_else(|| take_text(&mut value, "parentId")).map(hex_id),
-        name: take_text(&mut value, "name"),
-        start,
-        end,
-        attributes: value.take("attributes").map(Attributes::of_object).unwrap_or_default(),
-        events: events(&mut value, ["timestamp", "time"], Attributes::of_object),
-        is_error,
-        message: status
-            .and_then(|mut status| take_text(&mut status, "description").or_else(|| take_text(&mut status, "message"))),
-    };
-    Ok(span::read(span, CONSOLE_SPANS))
-}
-
-/// Reads a span of Phoenix: as its REST interface gives it, or as a row of its data frame.
-fn read_phoenix(mut value: Json<'_>) -> Outcome<'_> {
-    let is_row = ["context.span_id", "context.trace_id"].iter().any(|key| value.get(key).is_some());
-    let mut context = value.take("context").unwrap_or_default();
-    let kind = take_text(&mut value, "span_kind");
-    let is_error = take_text(&mut value, "status_code").is_some_and(|code| code == "ERROR");
-    let message = take_text(&mut value, "status_message").filter(|message| !message.is_empty());
-    let (start, end) = (value.take("start_time"), value.take("end_time"));
-    let events = events(&mut value, ["timestamp", "time"], Attributes::of_object);
-    let parent_id = take_text(&mut value, "parent_id");
-    let name = take_text(&mut value, "name");
-    let mut id = |flat: &str, key: &str| take_text(&mut value, flat).or_else(|| take_text(&mut context, key));
-    let (trace_id, span_id) = (id("context.trace_id", "trace_id"), id("context.span_id", "span_id"));
-    let mut attributes = match value {
-        Json::Object(entries) if is_row => {
-            let entries = entries.into_iter().filter_map(|(key, value)| Some((shortened(key, "attributes.")?, value)));
-            Json::Object(entries.collect())
-        }
-        mut other => other.take("attributes").unwrap_or_default(),
-    };
-    if let (Json::Object(entries), Some(kind)) = (&mut attributes, kind) {
-        entries.push((span::KIND.into(), Json::String(kind)));
-    }
-    let attributes = Attributes::of_object(attributes);
-    let span = Span { trace_id, id: span_id, parent_id, name, start, end, attributes, events, is_error, message };
-    Ok(span::read(span, PHOENIX_SPANS))
 }
 
 fn otlp_span(mut value: Json<'_>) -> Span<'_> {
@@ -178,6 +91,7 @@ fn otlp_span(mut value: Json<'_>) -> Span<'_> {
         events: events(&mut value, ["timeUnixNano", "time_unix_nano"], Attributes::of_otlp),
         is_error: status.as_ref().is_some_and(is_error_status),
         message: status.and_then(|mut status| take_text(&mut status, "message")),
+        first_token: None,
     }
 }
 
@@ -187,129 +101,22 @@ fn either_text<'a>(value: &mut Json<'a>, camel: &str, snake: &str) -> Option<Cow
 }
 
 fn log_record(mut value: Json<'_>) -> Outcome<'_> {
-    let attributes = value.take("attributes").map(Attributes::of_otlp).unwrap_or_default();
-    let body = value.take("body").map(any_value).unwrap_or_default();
-    let event: Option<Cow<'_, str>> = either_text(&mut value, "eventName", "event_name")
-        .or_else(|| name_of_event(&attributes))
-        .or_else(|| name_at(&body, &["event.name"]));
-    let time = value
-        .take("timeUnixNano")
-        .filter(|time| time.as_str() != Some("0"))
-        .or_else(|| value.take("observedTimeUnixNano"));
-    let (trace_id, span_id) = (
-        either_text(&mut value, "traceId", "trace_id").map(hex_id),
-        either_text(&mut value, "spanId", "span_id").map(hex_id),
-    );
-    let event = event.unwrap_or_default();
-    match &*event {
-        "gen_ai.client.inference.operation.details" => {
-            let span = Span {
-                trace_id,
-                id: span_id,
-                parent_id: None,
-                name: None,
-                start: time,
-                end: None,
-                attributes: with_body(attributes, body),
-                events: Vec::new(),
-                is_error: false,
-                message: None,
-            };
-            let mut entry = span::read(span, OTLP_LINES);
-            if let Entry::Record(record) = &mut entry {
-                // The log record tells of the span in which it was written.
-                match &mut record.span {
-                    Some(span) => span.is_event = true,
-                    None => record.notes.add(Note::HalfMissing),
-                }
-            }
-            Ok(entry)
-        }
-        "gen_ai.choice"
-        | "gen_ai.system.message"
-        | "gen_ai.user.message"
-        | "gen_ai.assistant.message"
-        | "gen_ai.tool.message" => Ok(message_event(&event, body, (trace_id, span_id), time)),
-        // Agents log their requests as events with a model and a duration among the attributes.
-        name if (name.ends_with("api_request") || name.ends_with("api_response"))
-            && attributes.get("model").is_some() =>
-        {
-            let mut record = native::read(attributes.into_object(), &Default::default())?;
-            record.format = crate::record::Format::of(OTLP_LINES);
-            record.timestamp_ms =
-                record.timestamp_ms.or_else(|| crate::record::values::timestamp_ms(&time?, None).ok());
-            Ok(Entry::Record(record))
-        }
-        _ => Ok(skipped(OTLP_LINES, "a log record without a call")),
-    }
-}
-
-/// One message of a call, in an event of its own: a part of the call that is the event's span.
-fn message_event<'a>(
-    event: &str,
-    body: Json<'a>,
-    (trace_id, span_id): (Option<Cow<'a, str>>, Option<Cow<'a, str>>),
-    time: Option<Json<'a>>,
-) -> Entry<'a> {
-    let mut call = Call::llm(OTLP_LINES);
-    call.record.format.dialect = Some(Dialect::GenAi136);
-    call.record.timestamp_ms = time.and_then(|time| crate::record::values::moment_ms(&time));
-    let kind = event.strip_prefix("gen_ai.").unwrap_or_default();
-    if kind == "choice" {
-        let answer = openai_chat::read_choices(Json::Array(vec![body]));
-        call.answered(Answer { dialect: Some(Dialect::GenAi136), ..answer });
-    } else {
-        let message = message_of(body, kind.trim_end_matches(".message"));
-        let dialect = Some(Dialect::GenAi136);
-        call.asked(Conversation { dialect, ..Conversation::of_messages(vec![message]) });
-    }
-    let is_part = trace_id.is_some() && span_id.is_some();
-    if is_part {
-        call.span(trace_id, span_id, None);
-    } else {
-        call.record.notes.add(Note::HalfMissing);
-    }
-    let mut record = call.record();
-    if let Some(span) = &mut record.span {
-        span.is_event = true;
-    }
-    Entry::Record(record)
-}
-
-/// The message in the body of an event; its role may be told by the event alone.
-fn message_of<'a>(mut body: Json<'a>, role: &str) -> Json<'a> {
-    let Json::Object(entries) = &mut body else {
-        let role = ("role".into(), Json::String(role.to_owned().into()));
-        return Json::Object(vec![role, ("content".into(), body)]);
+    let time = value.take("timeUnixNano").or_else(|| value.take("time_unix_nano"));
+    let event = LogEvent {
+        trace_id: either_text(&mut value, "traceId", "trace_id").map(hex_id),
+        span_id: either_text(&mut value, "spanId", "span_id").map(hex_id),
+        name: either_text(&mut value, "eventName", "event_name"),
+        time: time
+            .filter(|time| time.as_str() != Some("0"))
+            .or_else(|| value.take("observedTimeUnixNano").or_else(|| value.take("observed_time_unix_nano"))),
+        attributes: value.take("attributes").map(Attributes::of_otlp).unwrap_or_default(),
+        body: value.take("body").map(any_value).unwrap_or_default(),
     };
-    // The id of a tool's message is that of the call that it answers.
-    entries.iter_mut().filter(|(key, _)| key == "id").for_each(|(key, _)| *key = "tool_call_id".into());
-    if !entries.iter().any(|(key, _)| key == "role") {
-        entries.insert(0, ("role".into(), Json::String(role.to_owned().into())));
-    }
-    body
-}
-
-fn name_of_event<'a>(attributes: &Attributes<'a>) -> Option<Cow<'a, str>> {
-    match attributes.get("event.name") {
-        Some(Json::String(name)) => Some(name.clone()),
-        _ => None,
-    }
-}
-
-/// Attributes, and those that older writers put in the body.
-fn with_body<'a>(attributes: Attributes<'a>, body: Json<'a>) -> Attributes<'a> {
-    match (attributes.into_object(), body) {
-        (Json::Object(mut entries), Json::Object(body)) => {
-            entries.extend(body);
-            Attributes::of_object(Json::Object(entries))
-        }
-        (object, _) => Attributes::of_object(object),
-    }
+    log_event::read(event, CONTAINER)
 }
 
 /// An id in the spelling that all writers can be compared by.
-fn hex_id(id: Cow<'_, str>) -> Cow<'_, str> {
+pub(super) fn hex_id(id: Cow<'_, str>) -> Cow<'_, str> {
     let bare = match id {
         Cow::Borrowed(id) => Cow::Borrowed(id.strip_prefix("0x").unwrap_or(id)),
         Cow::Owned(id) => Cow::Owned(id.strip_prefix("0x").map_or_else(|| id.clone(), str::to_owned)),
@@ -317,7 +124,7 @@ fn hex_id(id: Cow<'_, str>) -> Cow<'_, str> {
     if bare.bytes().any(|byte| byte.is_ascii_uppercase()) { bare.to_ascii_lowercase().into() } else { bare }
 }
 
-fn is_error_status(status: &Json<'_>) -> bool {
+pub(super) fn is_error_status(status: &Json<'_>) -> bool {
     let is_error = |code: &Json<'_>| match code {
         Json::Number(code) => code.as_integer() == Some(2),
         code => code.as_str().is_some_and(|code| code == "ERROR" || code == "STATUS_CODE_ERROR" || code == "2"),
@@ -325,7 +132,11 @@ fn is_error_status(status: &Json<'_>) -> bool {
     ["code", "status_code"].iter().any(|key| status.get(key).is_some_and(is_error))
 }
 
-fn events<'a>(value: &mut Json<'a>, times: [&str; 2], attributes: fn(Json<'a>) -> Attributes<'a>) -> Vec<Event<'a>> {
+pub(super) fn events<'a>(
+    value: &mut Json<'a>,
+    times: [&str; 2],
+    attributes: fn(Json<'a>) -> Attributes<'a>,
+) -> Vec<Event<'a>> {
     let events = items(value, "events").into_iter().map(|mut event| Event {
         name: take_name(&mut event, "name").unwrap_or_default(),
         time: times.iter().find_map(|key| event.take(key)),
@@ -334,7 +145,7 @@ fn events<'a>(value: &mut Json<'a>, times: [&str; 2], attributes: fn(Json<'a>) -
     events.collect()
 }
 
-fn items<'a>(value: &mut Json<'a>, key: &str) -> Vec<Json<'a>> {
+pub(super) fn items<'a>(value: &mut Json<'a>, key: &str) -> Vec<Json<'a>> {
     match value.take(key) {
         Some(Json::Array(items)) => items,
         _ => Vec::new(),
@@ -346,13 +157,5 @@ fn for_each_in<'a>(mut resource: Json<'a>, scopes: &[&str], leaves: &[&str], mut
         for mut scope in items(&mut resource, scope) {
             leaves.iter().for_each(|leaf| items(&mut scope, leaf).into_iter().for_each(&mut act));
         }
-    }
-}
-
-/// A key without a prefix that it must have.
-fn shortened<'a>(key: Cow<'a, str>, prefix: &str) -> Option<Cow<'a, str>> {
-    match key {
-        Cow::Borrowed(key) => key.strip_prefix(prefix).map(Cow::Borrowed),
-        Cow::Owned(key) => key.strip_prefix(prefix).map(|key| Cow::Owned(key.to_owned())),
     }
 }

@@ -145,9 +145,9 @@ fn documents_become_the_context_of_the_call_that_follows() {
         ("any scope at last", vec![found("d", "gone", 1), asks("g", "r", 2)], &["g"]),
         ("no call follows", vec![asks("g", "r", 1), found("d", "r", 2)], &[]),
         (
-            "and those whose prompts hold them",
+            "else those whose prompts hold them",
             vec![found("d", "r", 1), asks("g", "r", 2), asks("h", "r", 3), call(of("i", "r"), 4, DOCUMENT, "a")],
-            &["g", "i"],
+            &["i"],
         ),
         ("once, however often retrieved", vec![found("d", "r", 1), found("e", "r", 2), asks("g", "r", 3)], &["g"]),
     ] {
@@ -245,9 +245,9 @@ proptest! {
         let run = run(&lines.collect::<Vec<_>>());
         let of = |kind: usize| spans.iter().filter(|(one, _, _)| *one == kind).count();
         let tools = run.texts().iter().filter(|text| text.starts_with("f(")).count();
-        prop_assert_eq!(tools, of(2));
         let calls = run.records.len() - tools;
-        prop_assert_eq!(calls + run.others.len(), of(1), "{:?}", run);
+        prop_assert_eq!(run.records.len() + run.others.len(), of(1) + of(2), "{:?}", run);
+        prop_assert!(tools > 0 || of(2) == 0, "a tool within the same tool is not the only one: {:?}", run);
         prop_assert!(calls > 0 || of(1) == 0, "a call that contains a call is not the only one: {:?}", run);
     }
 }

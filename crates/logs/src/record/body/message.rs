@@ -269,7 +269,7 @@ pub(crate) fn read_calls(calls: Json<'_>) -> Vec<ToolCall<'_>> {
 /// `{"function": {"name", "arguments"}}`, or name and arguments at the top under the names that providers give them.
 pub(crate) fn read_call(mut call: Json<'_>) -> Option<ToolCall<'_>> {
     // Responses items have an id of their own beside that of the call.
-    let id = ["call_id", "toolUseId", "toolCallId", "tool_call_id", "id"]
+    let id = ["call_id", "toolUseId", "toolCallId", "tool_call_id", "tool_id", "id"]
         .into_iter()
         .find_map(|key| take_text(&mut call, key));
     let mut call = match call.take("function") {
