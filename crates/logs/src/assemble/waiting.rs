@@ -9,6 +9,9 @@ use crate::{input::Place, record::Format};
 
 use super::{Load, Step};
 
+/// Numbers of one entry, as bits.
+const ENTRY_BITS: u32 = 16;
+
 /// A record that waits.
 #[derive(Debug)]
 pub struct Open<B> {
@@ -22,17 +25,19 @@ pub struct Open<B> {
     pub body: B,
 }
 
-/// Records that wait, each under a key and the number of the entry that began it.
+/// Records that wait, each under a key and a number, which tells which of them began first.
 #[derive(Debug)]
 pub struct Waiting<B> {
     open: BTreeMap<u64, Open<B>>,
+    /// The highest number so far.
+    last: u64,
     by_key: HashMap<u64, VecDeque<u64>>,
     bytes: u64,
 }
 
 impl<B> Default for Waiting<B> {
     fn default() -> Waiting<B> {
-        Waiting { open: BTreeMap::new(), by_key: HashMap::new(), bytes: 0 }
+        Waiting { open: BTreeMap::new(), last: 0, by_key: HashMap::new(), bytes: 0 }
     }
 }
 
@@ -43,9 +48,10 @@ impl<B> Waiting<B> {
         Load { records: self.open.len(), bytes: self.bytes, oldest }
     }
 
-    /// Begins a record with the fragment at hand.
+    /// Begins a record with the fragment at hand. One entry may begin several: what waited in one place goes on to another.
     pub fn begin(&mut self, step: &Step, key: u64, body: B) -> u64 {
-        let number = step.number;
+        let number = (step.number << ENTRY_BITS).max(self.last + 1);
+        self.last = number;
         let open = Open { key, place: step.place.clone(), format: step.format, bytes: step.bytes, body };
         self.bytes += open.bytes;
         self.open.insert(number, open);
@@ -110,5 +116,33 @@ impl<B> Waiting<B> {
     pub fn take_oldest(&mut self) -> Option<Open<B>> {
         let number = self.open.keys().next().copied()?;
         self.take(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_entry_may_begin_several_records() {
+        let mut waiting = Waiting::default();
+        let place = Place { source: "a".into(), line: 1, item: None, byte: 0 };
+        let mut step = Step {
+            place,
+            format: Format::default(),
+            bytes: 1,
+            number: 7,
+            records: Vec::new(),
+            traffic: Vec::new(),
+        };
+        let first = waiting.begin(&step, 1, "first");
+        let second = waiting.begin(&step, 2, "second");
+        step.number = 8;
+        let third = waiting.begin(&step, 1, "third");
+        assert!(first < second && second < third);
+        assert_eq!(waiting.load().records, 3);
+        assert_eq!(waiting.take_oldest().map(|open| open.body), Some("first"));
+        assert_eq!(waiting.take_of(1).map(|open| open.body), Some("third"));
+        assert_eq!(waiting.take_of(2).map(|open| open.body), Some("second"));
     }
 }
