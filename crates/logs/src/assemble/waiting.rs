@@ -127,14 +127,8 @@ mod tests {
     fn one_entry_may_begin_several_records() {
         let mut waiting = Waiting::default();
         let place = Place { source: "a".into(), line: 1, item: None, byte: 0 };
-        let mut step = Step {
-            place,
-            format: Format::default(),
-            bytes: 1,
-            number: 7,
-            records: Vec::new(),
-            traffic: Vec::new(),
-        };
+        let mut step =
+            Step { place, format: Format::default(), bytes: 1, number: 7, records: Vec::new(), traffic: Vec::new() };
         let first = waiting.begin(&step, 1, "first");
         let second = waiting.begin(&step, 2, "second");
         step.number = 8;
