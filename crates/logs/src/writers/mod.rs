@@ -176,6 +176,11 @@ impl Marks {
 
     /// The writers of which a key is a mark.
     fn of(&self, key: &str) -> u64 {
+        let mut key = key;
+        if key.len() > MAX_MARK_BYTES {
+            // Parts of a form are called by what they are, and by an id.
+            key = key.split_once('.').map_or("", |(mark, _)| mark);
+        }
         let bytes = key.as_bytes();
         if bytes.is_empty() || bytes.len() > MAX_MARK_BYTES || self.ends[bytes.len()] & ends_of(bytes) == 0 {
             return 0;

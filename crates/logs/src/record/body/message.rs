@@ -364,17 +364,40 @@ pub(crate) fn passages(value: Json<'_>) -> Vec<Passage<'_>> {
     }
 }
 
-/// One document. The keys of its text, in order of precedence: text, content, page_content, passage, body.
+/// Whether a value is a list of documents that were found, whoever calls it what.
+pub(crate) fn is_documents(value: &Json<'_>) -> bool {
+    const TEXTS: [&str; 4] = ["text", "content", "page_content", "pageContent"];
+    const ABOUT: [&str; 9] =
+        ["metadata", "score", "similarity", "relevance_score", "distance", "doc_id", "document_id", "id_", "source"];
+    let is_one = |item: &Json<'_>| {
+        let mut item = item;
+        if let Some(inner) = ["node", "document", "kwargs"].iter().find_map(|key| item.get(key)) {
+            item = inner;
+        }
+        let has = |keys: &[&str]| keys.iter().any(|key| item.get(key).is_some());
+        !has_role(item) && has(&TEXTS) && (has(&ABOUT) || has(&TEXTS[2..]))
+    };
+    value.as_array().is_some_and(|items| !items.is_empty() && items.iter().all(is_one))
+}
+
+/// One document, by the names of its text in order of precedence.
 pub(crate) fn passage(value: Json<'_>) -> Option<Passage<'_>> {
+    const TEXTS: [&str; 7] = ["text", "content", "page_content", "pageContent", "passage", "body", "snippet"];
     let (id, text) = match value {
         Json::Null => return None,
         Json::String(text) => (None, text),
         mut object @ Json::Object(_) => {
-            let text =
-                ["text", "content", "page_content", "passage", "body"].into_iter().find_map(|key| object.take(key));
+            // Indices and serialisers put an object around the document.
+            if let Some(inner @ Json::Object(_)) = ["node", "document", "kwargs"].into_iter().find_map(|key| {
+                let is_one = TEXTS.iter().any(|text| object.get(key).is_some_and(|inner| inner.get(text).is_some()));
+                if is_one { object.take(key) } else { None }
+            }) {
+                object = inner;
+            }
+            let text = TEXTS.into_iter().find_map(|key| object.take(key));
             match text.and_then(text_of) {
                 Some(text) => {
-                    let id = ["id", "doc_id", "document_id", "_id"].into_iter().find_map(|key| object.take(key));
+                    let id = ["id", "doc_id", "document_id", "_id", "id_"].into_iter().find_map(|key| object.take(key));
                     (id.and_then(|id| values::name(id).ok().flatten()), text)
                 }
                 None => (None, object.to_compact_string().into()),

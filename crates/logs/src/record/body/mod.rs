@@ -265,20 +265,60 @@ pub(crate) fn no_call(value: &Json<'_>) -> Option<&'static str> {
 /// Where a question stands in an object that is none itself: what the model is asked, beside variables of a template.
 fn named_question(value: &Json<'_>) -> Option<usize> {
     let entries = value.as_object()?;
+    let is_message = |item: &Json<'_>| has_role(item) || langchain::is_serialised(item);
+    let is_said = |value: &Json<'_>| match value {
+        Json::String(text) => !text.trim().is_empty() && !holds_json(text),
+        Json::Array(items) => !items.is_empty() && items.iter().all(is_message),
+        _ => false,
+    };
+    named(entries, Field::Prompt, is_said)
+        .or_else(|| {
+            if let [Json::String(_)] = entries.iter().find(|(key, _)| key == "prompts")?.1.as_array()? {
+                return entries.iter().position(|(key, _)| key == "prompts");
+            }
+            None
+        })
+        // A template with one variable has nothing else to say.
+        .or_else(|| (entries.len() == 1 && is_said(&entries[0].1)).then_some(0))
+}
+
+/// The best place of a field by its names in an object, of those whose values will do.
+fn named(entries: &[(Cow<'_, str>, Json<'_>)], field: Field, will_do: impl Fn(&Json<'_>) -> bool) -> Option<usize> {
     let rank_of = |key: &str| {
         let targets = fields::meanings(key).iter();
-        targets
-            .filter(|target| target.field == Field::Prompt && target.scope == Scope::Llm)
-            .map(|target| target.rank)
-            .min()
+        let targets = targets.filter(|target| target.field == field && target.scope == Scope::Llm);
+        targets.map(|target| target.rank).min()
     };
-    let is_said =
-        |value: &Json<'_>| value.as_str().is_some_and(|text| !text.trim().is_empty() && !text.starts_with(['{', '[']));
-    let named = entries.iter().enumerate().filter(|(_, (_, value))| is_said(value));
-    let ranked = named.filter_map(|(at, (key, _))| Some((rank_of(key)?, at)));
-    // A template with one variable has nothing else to say.
-    let only = || (entries.len() == 1 && is_said(&entries[0].1)).then_some(0);
-    ranked.min().map(|(_, at)| at).or_else(only)
+    let said = entries.iter().enumerate().filter(|(_, (_, value))| will_do(value));
+    said.filter_map(|(at, (key, _))| Some((rank_of(key)?, at))).min().map(|(_, at)| at)
+}
+
+/// Reads the answer of a step of a framework, which may stand under a name for one, beside the documents that it was made
+/// from; `None` where it has no text.
+pub(crate) fn named_answer(value: Json<'_>) -> Option<(Answer<'_>, Vec<Passage<'_>>)> {
+    let is_text = |value: &Json<'_>| value.as_str().is_none_or(|text| !text.trim().is_empty()) && is_answer(value);
+    if is_text(&value) {
+        return Some((read_answer(value).ok()?, Vec::new()));
+    }
+    let Json::Object(mut entries) = value else { return None };
+    let at = named(&entries, Field::Response, is_text)
+        .or_else(|| (entries.len() == 1 && is_text(&entries[0].1)).then_some(0))?;
+    let documents =
+        named(&entries, Field::Context, |documents| documents.as_array().is_some_and(|list| !list.is_empty()));
+    let documents = documents.map(|at| message::passages(std::mem::take(&mut entries[at].1))).unwrap_or_default();
+    Some((read_answer(std::mem::take(&mut entries[at].1)).ok()?, documents))
+}
+
+/// What a function gave, without the object of one key that tracers put around it.
+pub(crate) fn unwrapped(mut value: Json<'_>) -> Json<'_> {
+    const NAMES: [&str; 7] = ["output", "outputs", "result", "return_value", "value", "response", "returned"];
+    match value.as_object() {
+        Some([(key, inner)]) if NAMES.contains(&key.as_ref()) && !inner.is_null() => {
+            let key = key.clone();
+            value.take(&key).unwrap_or_default()
+        }
+        _ => value,
+    }
 }
 
 /// Frames that may stand around a body: an entry of HTTP, its content, a string.
@@ -598,10 +638,11 @@ fn question_in_object(value: Json<'_>) -> Result<Conversation<'_>, Json<'_>> {
     };
     let Some(at) = named_question(&value) else { return Err(value) };
     let Json::Object(entries) = &mut value else { return Err(value) };
-    match std::mem::take(&mut entries[at].1) {
-        Json::String(text) => Ok(question_in_text(text)),
-        _ => Ok(Conversation::default()),
-    }
+    let named = match std::mem::take(&mut entries[at].1) {
+        Json::Array(mut items) if matches!(items.as_slice(), [Json::String(_)]) => items.swap_remove(0),
+        named => named,
+    };
+    read_question(named)
 }
 
 /// Reads a request body of any dialect; gives the value back when it is none.
