@@ -32,6 +32,7 @@ mod promptfoo;
 mod servers;
 mod session;
 mod span;
+mod steps;
 mod streams;
 mod weave;
 
@@ -66,7 +67,7 @@ pub struct Writer {
 type NewJoiner = fn(&Limits) -> Box<dyn Joiner>;
 
 /// All writers, in the order in which values are told.
-pub static WRITERS: [&Writer; 29] = [
+pub static WRITERS: [&Writer; 30] = [
     &otlp::OTLP,
     &bedrock_log::WRITER,
     &mcp::MCP,
@@ -87,6 +88,7 @@ pub static WRITERS: [&Writer; 29] = [
     &evals::WRITER,
     &otlp::PHOENIX,
     &otlp::CONSOLE,
+    &steps::WRITER,
     &servers::SGLANG,
     &lines::SHAREGPT,
     &lines::CHAT,

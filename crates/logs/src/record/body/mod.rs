@@ -205,7 +205,9 @@ fn is_body_of_answer(value: &Json<'_>) -> bool {
 /// Whether an object holds a conversation that ends with an answer, and little else: what an agent gives.
 fn is_conversation(value: &Json<'_>) -> bool {
     let messages = value.get("messages").and_then(Json::as_array).unwrap_or_default();
-    value.get("model").is_none() && matches!(AnswerList::of(messages), Some(AnswerList::Messages))
+    // One message of nobody is that of the one who answers.
+    let is_alone = matches!(messages, [only] if only.get("content").is_some() && message::role(only).is_none());
+    value.get("model").is_none() && (is_alone || matches!(AnswerList::of(messages), Some(AnswerList::Messages)))
 }
 
 /// Whether an object is a request body of any dialect, or has a question under a name for one.
@@ -451,7 +453,7 @@ impl AnswerList {
 
 /// Reads the last message of the assistant in a list.
 fn read_last_message(mut messages: Vec<Json<'_>>) -> Answer<'_> {
-    let last = messages.iter().rposition(|message| message::role(message) == Some("assistant"));
+    let last = messages.iter().rposition(|message| matches!(message::role(message), Some("assistant") | None));
     last.map(|last| read_message(messages.swap_remove(last))).unwrap_or_default()
 }
 

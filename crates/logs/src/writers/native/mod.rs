@@ -188,6 +188,41 @@ pub(crate) fn lend<'a>(object: Json<'a>, record: &mut Record<'a>) {
     draft.lend(record, &Field::ABOUT_CALL);
 }
 
+/// What an object says of a call, where a record lacks it, as if it were the record itself.
+pub(super) fn complete<'a>(object: Json<'a>, record: &mut Record<'a>) {
+    let Json::Object(entries) = object else { return };
+    let mut draft = Draft::new(entries, Vec::new(), b"");
+    draft.scope = if record.kind == Kind::Llm { Scope::Llm } else { Scope::Tool };
+    let mut other = Record::new(record.kind);
+    draft.read_envelope(&mut other);
+    if record.kind != Kind::Llm {
+        draft.read_tool(&mut other);
+    }
+    draft.read_conversation(&mut other);
+    draft.guess_nested(&mut other);
+    macro_rules! fill {
+        ($($field:ident),*) => { $(record.$field = record.$field.take().or(other.$field);)* };
+    }
+    fill!(id, timestamp_ms, session_id, model, declared_model, response_id, provider, host, level, system, response);
+    fill!(ttft_ms, prompt_tokens, response_tokens, cached_tokens, reasoning_tokens, finish_reason, error, rules);
+    fill!(expected_schema, tools, tool, call_id, args, result, label);
+    if record.prompt.is_absent() {
+        record.prompt = other.prompt;
+    }
+    if record.context.is_empty() {
+        record.context = other.context;
+    }
+    if record.tool_calls.is_empty() {
+        record.tool_calls = other.tool_calls;
+    }
+    if record.latency_ms.is_none() && record.execution_time_ms.is_none() {
+        (record.latency_ms, record.execution_time_ms) = (other.latency_ms, other.execution_time_ms);
+        record.latency_source = other.latency_source;
+    }
+    record.notes.merge(other.notes);
+    record.problems.append(&mut draft.problems);
+}
+
 /// What a wrapper says of the line that it wraps: when, where and how loud it was logged.
 pub(crate) fn lend_place<'a>(entries: &[(Cow<'a, str>, Json<'a>)], record: &mut Record<'a>) {
     let is_place = |key: &str| {
