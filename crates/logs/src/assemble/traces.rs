@@ -11,6 +11,7 @@
 //! - **parents**: a call of a model that contains a call of a model repeats it, and is none, unless only the inner one
 //!   failed; so does a call of a tool that contains the same one. It lends a single child what that lacks: one of two instrumentations has the texts, the
 //!   other the token counts
+//! - **outlines**: what a whole trace was asked and answered is a call only where the log has no call of the trace
 //! - **sessions**: calls without one take that of their trace; calls of tools also take the model that called them
 //! - **documents** of a retrieval become the context of those calls that follow it in the nearest common scope and whose
 //!   prompts hold one of them; where none does, of the first that follows
@@ -189,8 +190,10 @@ impl Traces {
             && when + GRACE_ENTRIES <= step.number
         {
             self.ended.pop_front();
-            let is_over =
-                |trace: &Trace| trace.touched == when && !trace.members.iter().any(|member| member.is_silent());
+            let is_over = |trace: &Trace| {
+                let waits = |member: &Member| member.is_silent() || (member.is_outline() && !trace.has_calls());
+                trace.touched == when && !trace.members.iter().any(waits)
+            };
             if self.open.get(number).is_some_and(|open| is_over(&open.body)) {
                 self.let_go(number, step);
             }
@@ -279,6 +282,11 @@ impl Member {
         self.record().is_some_and(|record| record.kind == Kind::Tool)
     }
 
+    /// Whether it tells of a whole trace.
+    fn is_outline(&self) -> bool {
+        self.record().and_then(|record| record.span.as_ref()).is_some_and(|span| span.is_outline)
+    }
+
     /// Whether it is a call whose texts may still come.
     fn is_silent(&self) -> bool {
         self.record().is_some_and(|record| {
@@ -313,6 +321,22 @@ impl Trace {
         }
     }
 
+    /// Whether a call of a model was seen.
+    fn has_calls(&self) -> bool {
+        self.members.iter().any(|member| member.is_llm() && !member.is_outline())
+    }
+
+    /// Of what tells of the whole trace, the first is a call where there is no other one.
+    fn settle_outlines(&mut self) {
+        let mut is_told = self.has_calls();
+        for member in self.members.iter_mut().filter(|member| member.is_outline()) {
+            if mem::replace(&mut is_told, true) {
+                let Some(record) = member.merge() else { continue };
+                member.joined.whole = Whole::Ignored(Ignored::parent(record.format, "a trace"));
+            }
+        }
+    }
+
     /// The ancestors of a span, the nearest first.
     fn ancestors(&self, id: Option<u64>) -> impl Iterator<Item = u64> {
         let mut at = id;
@@ -329,6 +353,7 @@ impl Trace {
         if self.members.iter().all(|member| member.start_ns().is_some() || member.record().is_none()) {
             self.members.sort_by_key(Member::start_ns);
         }
+        self.settle_outlines();
         self.settle_parents(Member::is_llm, |outer, inner| inner.error.is_none() || outer.error.is_some());
         self.settle_parents(Member::is_tool, is_same_tool_call);
         self.unite_answers();

@@ -9,6 +9,9 @@ use crate::{input::Place, record::Format};
 
 use super::{Load, Step};
 
+/// Numbers of one entry, as bits.
+const ENTRY_BITS: u32 = 16;
+
 /// A record that waits.
 #[derive(Debug)]
 pub struct Open<B> {
@@ -22,17 +25,19 @@ pub struct Open<B> {
     pub body: B,
 }
 
-/// Records that wait, each under a key and the number of the entry that began it.
+/// Records that wait, each under a key and a number, which tells which of them began first.
 #[derive(Debug)]
 pub struct Waiting<B> {
     open: BTreeMap<u64, Open<B>>,
+    /// The highest number so far.
+    last: u64,
     by_key: HashMap<u64, VecDeque<u64>>,
     bytes: u64,
 }
 
 impl<B> Default for Waiting<B> {
     fn default() -> Waiting<B> {
-        Waiting { open: BTreeMap::new(), by_key: HashMap::new(), bytes: 0 }
+        Waiting { open: BTreeMap::new(), last: 0, by_key: HashMap::new(), bytes: 0 }
     }
 }
 
@@ -43,10 +48,10 @@ impl<B> Waiting<B> {
         Load { records: self.open.len(), bytes: self.bytes, oldest }
     }
 
-    /// Begins a record with the fragment at hand.
+    /// Begins a record with the fragment at hand. One entry may begin several: what waited in one place goes on to another.
     pub fn begin(&mut self, step: &Step, key: u64, body: B) -> u64 {
-        let number = step.number;
-        debug_assert!(!self.open.contains_key(&number), "an entry begins one record");
+        let number = (step.number << ENTRY_BITS).max(self.last + 1);
+        self.last = number;
         let open = Open { key, place: step.place.clone(), format: step.format, bytes: step.bytes, body };
         self.bytes += open.bytes;
         self.open.insert(number, open);
@@ -130,16 +135,17 @@ mod tests {
 
     #[test]
     fn the_oldest_of_a_key_is_found_first() {
-        let mut waiting = Waiting::default();
+        let (mut waiting, mut began) = (Waiting::default(), Vec::new());
         for (number, key) in [(1, 7), (2, 8), (3, 7)] {
-            assert_eq!(waiting.begin(&step(number, 10), key, number * 100), number);
+            began.push(waiting.begin(&step(number, 10), key, number * 100));
         }
-        assert_eq!((waiting.find(7), waiting.find(8), waiting.find(9)), (Some(1), Some(2), None));
-        assert_eq!(waiting.get(2).map(|open| (open.place.line, open.body)), Some((2, 200)));
-        *waiting.body(3).unwrap() += 1;
-        assert_eq!(waiting.take(1).map(|open| open.body), Some(100));
+        let [first, second, third] = began[..] else { panic!("three began") };
+        assert_eq!((waiting.find(7), waiting.find(8), waiting.find(9)), (Some(first), Some(second), None));
+        assert_eq!(waiting.get(second).map(|open| (open.place.line, open.body)), Some((2, 200)));
+        *waiting.body(third).unwrap() += 1;
+        assert_eq!(waiting.take(first).map(|open| open.body), Some(100));
         assert_eq!(waiting.take_of(7).map(|open| open.body), Some(301));
-        assert_eq!((waiting.find(7), waiting.take(3).is_none()), (None, true), "what was taken is gone");
+        assert_eq!((waiting.find(7), waiting.take(third).is_none()), (None, true), "what was taken is gone");
         assert_eq!(waiting.take_oldest().map(|open| open.body), Some(200));
         assert!(waiting.take_oldest().is_none() && waiting.by_key.is_empty());
     }
@@ -147,16 +153,17 @@ mod tests {
     #[test]
     fn bytes_are_counted_as_long_as_they_wait() {
         let mut waiting = Waiting::default();
-        waiting.begin(&step(1, 10), 7, ());
-        waiting.grow(1, 5);
-        waiting.begin(&step(2, 100), 8, ());
-        waiting.grow(9, 1_000);
+        let first = waiting.begin(&step(1, 10), 7, ());
+        waiting.grow(first, 5);
+        let second = waiting.begin(&step(2, 100), 8, ());
+        let unknown = second + 1;
+        waiting.grow(unknown, 1_000);
         assert_eq!(waiting.load().bytes, 115);
-        waiting.settle(1, 3);
-        waiting.settle(9, 1_000);
+        waiting.settle(first, 3);
+        waiting.settle(unknown, 1_000);
         assert_eq!(waiting.load().bytes, 103);
-        waiting.take(1);
-        assert_eq!((waiting.load().bytes, waiting.load().oldest), (100, Some(2)));
+        waiting.take(first);
+        assert_eq!((waiting.load().bytes, waiting.load().oldest), (100, Some(second)));
     }
 
     proptest! {
@@ -170,8 +177,7 @@ mod tests {
                 let last = list.len().checked_sub(1);
                 let gone = match act {
                     0 | 1 => {
-                        waiting.begin(&step(number, bytes), key, number);
-                        list.push((number, key, bytes));
+                        list.push((waiting.begin(&step(number, bytes), key, number), key, bytes));
                         continue;
                     }
                     2 => {
@@ -184,12 +190,25 @@ mod tests {
                     4 => (waiting.take_oldest(), last.map(|_| 0)),
                     _ => (last.and_then(|at| waiting.take(list[at].0)), last),
                 };
-                prop_assert_eq!(gone.0.map(|open| open.body), gone.1.map(|at| list.remove(at).0));
+                prop_assert_eq!(gone.0.map(|open| open.body << ENTRY_BITS), gone.1.map(|at| list.remove(at).0));
                 let load = waiting.load();
                 let bytes = list.iter().map(|(_, _, bytes)| bytes).sum::<u64>();
                 prop_assert_eq!((load.records, load.bytes, load.oldest), (list.len(), bytes, list.first().map(|one| one.0)));
                 prop_assert_eq!(waiting.by_key.values().map(VecDeque::len).sum::<usize>(), list.len());
             }
         }
+    }
+
+    #[test]
+    fn one_entry_may_begin_several_records() {
+        let mut waiting = Waiting::default();
+        let first = waiting.begin(&step(7, 1), 1, "first");
+        let second = waiting.begin(&step(7, 1), 2, "second");
+        let third = waiting.begin(&step(8, 1), 1, "third");
+        assert!(first < second && second < third);
+        assert_eq!(waiting.load().records, 3);
+        assert_eq!(waiting.take_oldest().map(|open| open.body), Some("first"));
+        assert_eq!(waiting.take_of(1).map(|open| open.body), Some("third"));
+        assert_eq!(waiting.take_of(2).map(|open| open.body), Some("second"));
     }
 }

@@ -24,7 +24,7 @@ use crate::{
     assemble::{Assembler, Limits},
     input::{Header, framing::split_values},
     record::{
-        Container, Entry, Note, Record, Rejected,
+        Container, Entry, Format, Ignored, Note, Record, Rejected,
         call::Entries,
         json::{Json, ParseError},
         mapping::Mapping,
@@ -338,6 +338,9 @@ impl RecordReader {
             // Whoever names the format means the value as it stands.
             Err(Refused::NoCall(_)) if self.writer.is_some() => native::NO_CALL.to_owned(),
             Err(Refused::NoCall(tree)) => return Err(tree),
+            Err(Refused::Known(what)) => {
+                return Ok(Values::One(Ok(Entry::Ignored(Ignored::skipped(Format::of(Container::PAIR), what)))));
+            }
             Err(Refused::Lacking(reason)) => reason,
         };
         Ok(Values::One(Err(Rejected { byte: base, reason })))

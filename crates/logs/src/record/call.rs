@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::{
     Around, Container, Dialect, Entry, Format, Ignored, Kind, LatencySource, Passage, Problem, Record, Span,
-    body::{self, Answer, Conversation},
+    body::{self, Answer, Conversation, langchain, message},
     json::Json,
     values::{self, Unit},
 };
@@ -149,9 +149,25 @@ impl<'a> Call<'a> {
         self.record.args = args.map(values::unwrap_object);
     }
 
-    /// What a tool answered.
+    /// What a tool answered. LangChain puts a message around it, which names the call.
     pub fn result(&mut self, result: Option<Json<'a>>) {
-        self.record.result = result.map(values::unwrap_container);
+        let Some(result) = result else { return };
+        let is_message = |value: &Json<'_>| {
+            message::role(value) == Some("tool")
+                && (value.get("tool_call_id").is_some() || langchain::is_serialised(value))
+        };
+        if !is_message(&result) {
+            self.record.result = Some(values::unwrap_container(result));
+            return;
+        }
+        let mut message = langchain::deserialised(result);
+        let id = message::take_name(&mut message, "tool_call_id");
+        self.record.call_id = self.record.call_id.take().or(id);
+        let content = message.take("content").map(values::unwrap_container);
+        if message.get("status").and_then(Json::as_str) == Some("error") {
+            self.record.error = self.record.error.take().or(content.clone().and_then(body::error_of));
+        }
+        self.record.result = content;
     }
 
     /// Takes beginning and end, and what lies between them is the latency.
@@ -259,6 +275,24 @@ impl<'a> Call<'a> {
             (span.start_ns, span.end_ns) = (start_ns, end_ns);
         }
         record
+    }
+
+    /// What a step was asked and answered that repeats its children: where it is the root of a trace, a call if the log has
+    /// none of the trace, else what `ignored` says.
+    pub fn outline(mut self, inputs: Option<Json<'a>>, outputs: Option<Json<'a>>, ignored: Ignored<'a>) -> Entry<'a> {
+        let is_root = |span: &Span<'_>| span.trace_id.is_some() && span.parent_id.is_none();
+        let is_told =
+            self.record.span.as_deref().is_some_and(is_root) && inputs.as_ref().is_some_and(body::is_question);
+        let Some((answer, documents)) = outputs.filter(|_| is_told).and_then(body::named_answer) else {
+            return self.without_call(ignored, Vec::new());
+        };
+        self.ask(inputs);
+        self.answered(answer);
+        self.record.context.extend(documents);
+        if let Some(span) = &mut self.record.span {
+            span.is_outline = true;
+        }
+        self.finish()
     }
 
     /// What holds no call but stands among some, with what it tells them.

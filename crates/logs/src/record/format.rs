@@ -55,6 +55,8 @@ pub enum Dialect {
     BedrockConverse,
     /// The bodies of Bedrock's other vendors (Titan, Llama, Cohere, Mistral).
     BedrockVendor,
+    /// The bodies of vendors and servers that have a spelling of their own.
+    Vendor,
     /// Ollama chat and generate.
     Ollama,
     /// OpenTelemetry GenAI conventions from 1.37 on.
@@ -96,6 +98,7 @@ impl Dialect {
             Dialect::Gemini => "gemini",
             Dialect::BedrockConverse => "bedrock_converse",
             Dialect::BedrockVendor => "bedrock_vendor",
+            Dialect::Vendor => "vendor",
             Dialect::Ollama => "ollama",
             Dialect::GenAi => "genai",
             Dialect::GenAi136 => "genai_1_36",

@@ -16,9 +16,12 @@ const PLACEHOLDERS: [&str; 9] = [
 ];
 
 impl Record<'_> {
-    /// Texts that are placeholders are absent, and a call without any text is noted.
+    /// Texts that are placeholders are absent, a call that failed has no empty answer, and one without any text is noted.
     pub(crate) fn settle(&mut self) {
         drop_placeholders(self);
+        if self.error.is_some() && self.response.as_deref().is_some_and(|text| text.trim().is_empty()) {
+            self.response = None;
+        }
         let is_silent = self.prompt.is_absent() && self.response.is_none() && self.tool_calls.is_empty();
         if self.kind == Kind::Llm && is_silent {
             self.notes.add(Note::HealthOnly);

@@ -14,8 +14,8 @@ use std::borrow::Cow;
 
 use super::{Writer, text};
 use crate::record::{
-    Container, Note,
-    body::{self, bedrock, message::take_name, message::take_text},
+    Container, Dialect, Note,
+    body::{message::take_name, message::take_text, vendor},
     call::{Call, Outcome, decoded, name_at, skipped},
     json::Json,
     values,
@@ -57,14 +57,12 @@ fn read(mut value: Json<'_>) -> Outcome<'_> {
         call.record.notes.add(Note::ContentElsewhere);
     }
     if let Some(request) = input.take("inputBodyJson").map(decoded) {
-        let vendor =
-            if request.get("messages").is_some() { None } else { bedrock::read_vendor_request(request.clone()) };
-        match vendor {
-            Some(asked) => call.asked(asked),
-            None => call.ask(Some(request)),
-        }
+        call.ask(Some(request));
     }
     if let Some(response) = output.take("outputBodyJson").map(decoded) {
+        if let Some(what) = vendor::no_call(&response) {
+            return Ok(skipped(CONTAINER, what));
+        }
         answer(&mut call, response);
     }
     let prompt =
@@ -79,15 +77,10 @@ fn read(mut value: Json<'_>) -> Outcome<'_> {
 fn answer<'a>(call: &mut Call<'a>, mut response: Json<'a>) {
     let is_blocked = response.get("amazon-bedrock-guardrailAction").and_then(Json::as_str) == Some("INTERVENED");
     let metrics = response.take("amazon-bedrock-invocationMetrics");
-    match body::read_response_body(response) {
-        Ok(answer) => call.answered(answer),
-        Err(other) => match other {
-            Json::Array(_) => call.answer(Some(other)),
-            other => match bedrock::read_vendor_response(other.clone()) {
-                Some(answer) => call.answered(answer),
-                None => call.answer(Some(other)),
-            },
-        },
+    call.answer(Some(response));
+    // Vendors may spell their bodies alike, on Bedrock and elsewhere.
+    if call.record.format.dialect == Some(Dialect::Vendor) {
+        call.record.format.dialect = Some(Dialect::BedrockVendor);
     }
     if let Some(metrics) = metrics {
         call.reported_latency(metrics.get("invocationLatency"), values::Unit::Ms);

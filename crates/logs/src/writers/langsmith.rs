@@ -4,25 +4,24 @@
 //!   and embeddings hold no call
 //! - `session_id` is the *project*; the conversation is `extra.metadata.{thread_id, session_id, conversation_id}`
 //! - a batch `{"post": [...], "patch": [...]}` has the beginning of a run in one list and its end in the other; they
-//!   are merged by id
-//! - messages are bodies of a provider, or LangChain's serialised ones (`kwargs.content`)
+//!   are merged by id. So are the parts of a form (`post.ID`, `post.ID.inputs`), where a log has them by their names
+//! - the root of a trace whose other runs are not in the log is what they were asked and answered
+//! - messages are bodies of a provider, or LangChain's serialised ones
 //!
-//! **Source**: langsmith 0.14, `RunTree`; times in RFC 3339 or in milliseconds since 1970.
-
-use std::borrow::Cow;
+//! **Source**: langsmith 0.0.60 to 0.15, `RunTree`, `client.py`; times in RFC 3339 or in milliseconds since 1970.
 
 use super::Writer;
 use crate::{
     assemble::merges::{Merges, Parts},
     hash,
     record::{
-        Container, Dialect, Entry, Format, Fragment, Ignored,
+        Container, Entry, Format, Fragment, Ignored,
         body::{
-            Answer, Conversation,
-            message::{Joined, Said, passages, take_name, take_text},
+            message::{passages, take_name, take_text},
+            unwrapped,
             usage::Usage,
         },
-        call::{Call, Entries, Outcome, is_said, name_at},
+        call::{Call, Entries, Outcome, decoded, is_said, name_at},
         json::Json,
     },
 };
@@ -33,7 +32,7 @@ const CONTAINER: Container = Container::named("langsmith");
 pub(super) const WRITER: Writer = Writer {
     container: CONTAINER,
     about: "runs; batches of `post` and `patch`",
-    told_by: "`run_type`, `dotted_order`",
+    told_by: "`run_type`, `dotted_order`; `post` and `patch`",
     marks: &["dotted_order", "run_type", "post", "patch"],
     matches: is_run,
     read,
@@ -48,7 +47,12 @@ const PARTS: Parts = Parts {
 };
 
 fn is_run(value: &Json<'_>) -> bool {
-    value.get("dotted_order").is_some() || value.get("run_type").is_some() || is_batch(value)
+    value.get("dotted_order").is_some() || value.get("run_type").is_some() || is_batch(value) || is_form(value)
+}
+
+/// Whether an object holds the parts of a form, by their names.
+fn is_form(value: &Json<'_>) -> bool {
+    value.as_object().unwrap_or_default().iter().any(|(key, _)| of_form(key).is_some())
 }
 
 fn is_batch(value: &Json<'_>) -> bool {
@@ -66,10 +70,19 @@ fn id_of(run: &Json<'_>) -> Option<u64> {
 
 /// Reads a run, or a batch of parts of runs.
 fn read<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
+    if is_form(&value) {
+        return read_form(value, entries);
+    }
     let lists = [value.take("post"), value.take("patch")];
     if lists.iter().all(Option::is_none) {
         let children = value.take("child_runs");
-        entries.push(run(value));
+        // What was sent when a run began, or ended, has the other half in a line of its own.
+        let is_whole = value.get("run_type").is_some() && (PARTS.has_ended)(&value);
+        if is_whole {
+            entries.push(run(value))
+        } else {
+            push_part(value, entries)
+        }
         if let Some(Json::Array(children)) = children {
             children.into_iter().filter(|child| child.as_object().is_some()).for_each(|child| read(child, entries));
         }
@@ -78,11 +91,40 @@ fn read<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
     let before = entries.list.len();
     for list in lists.into_iter().flatten() {
         let Json::Array(runs) = list else { continue };
-        let fragments = runs.into_iter().map(|run| Fragment::of_value(Format::of(CONTAINER), run));
-        fragments.for_each(|fragment| entries.push(Ok(Entry::Fragment(fragment))));
+        runs.into_iter().for_each(|run| push_part(run, entries));
     }
     if entries.list.len() == before {
         entries.skipped(CONTAINER, "no run");
+    }
+}
+
+fn push_part<'a>(part: Json<'a>, entries: &mut Entries<'a>) {
+    entries.push(Ok(Entry::Fragment(Fragment::of_value(Format::of(CONTAINER), part))));
+}
+
+/// The name of a part of a form: `post.ID` has a run, `post.ID.inputs` what it was asked.
+fn of_form(key: &str) -> Option<(&str, Option<&str>)> {
+    let (_, rest) = key.split_once('.').filter(|(list, _)| matches!(*list, "post" | "patch"))?;
+    let (id, field) = rest.split_once('.').map_or((rest, None), |(id, field)| (id, Some(field)));
+    (id.len() == ID_CHARS).then_some((id, field))
+}
+
+/// Characters of a UUID.
+const ID_CHARS: usize = 36;
+
+/// Reads the parts of a form, in which what is large stands beside its run.
+fn read_form<'a>(value: Json<'a>, entries: &mut Entries<'a>) {
+    let Json::Object(parts) = value else { return };
+    for (key, part) in parts {
+        let Some((id, field)) = of_form(&key) else { continue };
+        let id = Json::String(id.to_owned().into());
+        push_part(
+            match field {
+                Some(field) => Json::Object(vec![("id".into(), id), (field.to_owned().into(), decoded(part))]),
+                None => decoded(part),
+            },
+            entries,
+        );
     }
 }
 
@@ -92,7 +134,9 @@ fn run(mut value: Json<'_>) -> Outcome<'_> {
         "tool" => Call::tool(CONTAINER, take_name(&mut value, "name")),
         _ => Call::llm(CONTAINER),
     };
-    let metadata = value.take("extra").and_then(|mut extra| extra.take("metadata")).unwrap_or_default();
+    let mut extra = value.take("extra").map(decoded).unwrap_or_default();
+    let metadata = extra.take("metadata").or_else(|| value.take("metadata")).map(decoded).unwrap_or_default();
+    let mut parameters = extra.take("invocation_params").unwrap_or_default();
     call.record.id = take_name(&mut value, "id");
     call.record.session_id =
         ["thread_id", "session_id", "conversation_id"].iter().find_map(|key| name_at(&metadata, &[key]));
@@ -102,21 +146,28 @@ fn run(mut value: Json<'_>) -> Outcome<'_> {
     let (trace_id, parent_id) = (take_name(&mut value, "trace_id"), take_name(&mut value, "parent_run_id"));
     let id = call.record.id.clone();
     call.span(trace_id, id, parent_id);
-    let (inputs, outputs) = (value.take("inputs"), value.take("outputs"));
+    let [inputs, outputs] = ["inputs", "outputs"].map(|key| value.take(key).map(decoded));
+    let error = take_text(&mut value, "error").filter(|error| !error.is_empty());
     let skipped = |what| Ignored::skipped(Format::of(CONTAINER), what);
     match &*kind {
         "llm" => {
-            call.requested = name_at(&metadata, &["ls_model_name"]);
-            ask(&mut call, inputs);
-            answer(&mut call, outputs);
+            call.requested = name_at(&metadata, &["ls_model_name"])
+                .or_else(|| name_at(&parameters, &["model"]))
+                .or_else(|| name_at(&parameters, &["model_name"]));
+            call.ask(inputs);
+            if let Some(usage) = outputs.as_ref().and_then(|outputs| outputs.get("usage_metadata")) {
+                Usage::of(usage).fill(&mut call.record);
+            }
+            call.answer(outputs.map(unwrapped));
             call.tokens(value.get("prompt_tokens"), value.get("completion_tokens"));
             if let Some(usage) = metadata.get("usage_metadata") {
                 Usage::of(usage).fill(&mut call.record);
             }
+            call.record.tools = call.record.tools.take().or_else(|| parameters.take("tools"));
         }
         "tool" => {
             call.args(inputs.map(unwrap_input));
-            call.result(outputs.map(unwrap_output));
+            call.result(outputs.map(unwrapped));
         }
         "retriever" => {
             return Ok(call.without_call(skipped("a retrieval"), outputs.map(passages).unwrap_or_default()));
@@ -124,11 +175,10 @@ fn run(mut value: Json<'_>) -> Outcome<'_> {
         "embedding" => return Ok(call.without_call(skipped("an embedding"), Vec::new())),
         _ => {
             let parent = Ignored::parent(Format::of(CONTAINER), "a span of a framework");
-            return Ok(call.without_call(parent, Vec::new()));
+            return Ok(call.outline(inputs, outputs, parent));
         }
     }
-    call.record.error =
-        call.record.error.take().or_else(|| take_text(&mut value, "error").filter(|error| !error.is_empty()));
+    call.record.error = call.record.error.take().or(error);
     Ok(call.finish())
 }
 
@@ -136,103 +186,6 @@ fn run(mut value: Json<'_>) -> Outcome<'_> {
 fn first_token_event<'a>(value: &Json<'a>) -> Option<Json<'a>> {
     let events = value.get("events")?.as_array()?;
     events.iter().find(|event| event.get("name").and_then(Json::as_str) == Some("new_token"))?.get("time").cloned()
-}
-
-fn ask<'a>(call: &mut Call<'a>, inputs: Option<Json<'a>>) {
-    let Some(mut inputs) = inputs else { return };
-    let is_batch = matches!(inputs.get("messages").and_then(Json::as_array), Some([Json::Array(_), ..]));
-    let is_langchain =
-        inputs.get("messages").and_then(Json::as_array).is_some_and(|list| list.iter().any(is_serialised));
-    if is_batch || is_langchain {
-        let messages = inputs.take("messages").map(flatten).unwrap_or_default();
-        call.asked(of_langchain(messages));
-        call.requested = call.requested.take().or_else(|| take_name(&mut inputs, "model"));
-        return;
-    }
-    // A string template gives `{"prompts": ["..."]}`.
-    if let Some(Json::Array(prompts)) = inputs.take("prompts") {
-        return call.ask(prompts.into_iter().next());
-    }
-    if inputs.get("messages").is_none() && inputs.get("input").is_some() && inputs.get("model").is_none() {
-        return call.ask(inputs.take("input"));
-    }
-    call.ask(Some(inputs));
-}
-
-fn answer<'a>(call: &mut Call<'a>, outputs: Option<Json<'a>>) {
-    let Some(mut outputs) = outputs else { return };
-    if let Some(usage) = outputs.get("usage_metadata") {
-        Usage::of(usage).fill(&mut call.record);
-    }
-    let Some(generations) = outputs.take("generations") else {
-        let is_wrapped =
-            outputs.as_object().is_some_and(|entries| entries.len() == 1) && outputs.get("output").is_some();
-        return call.answer(if is_wrapped { outputs.take("output") } else { Some(outputs) });
-    };
-    let Some(mut first) = flatten(generations).into_iter().next() else { return };
-    let message = first.take("message").map(deserialised);
-    let reason = first.take("generation_info").and_then(|mut info| take_text(&mut info, "finish_reason"));
-    let mut answer = match message {
-        Some(message) => {
-            let mut said = Said::default();
-            let usage = message.get("usage_metadata").map(Usage::of).unwrap_or_default();
-            let about = message.get("response_metadata").cloned().unwrap_or_default();
-            said.add(message, Joined::ByLines);
-            let answer = Answer::of_said(said);
-            let model = name_at(&about, &["model_name"]).or_else(|| name_at(&about, &["model"]));
-            let reason = name_at(&about, &["finish_reason"]).or_else(|| name_at(&about, &["stop_reason"]));
-            let finish_reason = reason.or(answer.finish_reason);
-            Answer { dialect: Some(Dialect::LangChain), usage, model, finish_reason, ..answer }
-        }
-        None => Answer { text: take_text(&mut first, "text"), ..Answer::default() },
-    };
-    answer.finish_reason = reason.or(answer.finish_reason);
-    call.answered(answer);
-    if let Some(mut about) = outputs.take("llm_output") {
-        call.served = call.served.take().or_else(|| take_name(&mut about, "model_name"));
-        if let Some(usage) = about.take("token_usage") {
-            Usage::of(&usage).fill(&mut call.record);
-        }
-    }
-}
-
-/// Lists of lists as one list: LangChain calls models in batches, of one as a rule.
-fn flatten(value: Json<'_>) -> Vec<Json<'_>> {
-    match value {
-        Json::Array(items) if matches!(items.first(), Some(Json::Array(_))) => {
-            items.into_iter().next().map(flatten).unwrap_or_default()
-        }
-        Json::Array(items) => items,
-        other => vec![other],
-    }
-}
-
-fn of_langchain(messages: Vec<Json<'_>>) -> Conversation<'_> {
-    let messages = messages.into_iter().map(deserialised);
-    Conversation { dialect: Some(Dialect::LangChain), ..Conversation::of_messages(messages.collect()) }
-}
-
-fn is_serialised(message: &Json<'_>) -> bool {
-    message.get("lc").is_some()
-        || message.get("kwargs").is_some()
-        || message.get("data").is_some_and(|data| data.get("content").is_some())
-}
-
-/// `{"lc": 1, "id": [..., "HumanMessage"], "kwargs": {"content"}}` as `{"type": "HumanMessage", "content"}`; also
-/// `{"type": "human", "data": {"content"}}`.
-fn deserialised(mut message: Json<'_>) -> Json<'_> {
-    let class: Option<Cow<'_, str>> = match message.take("id") {
-        Some(Json::Array(path)) => {
-            path.into_iter().next_back().and_then(|name| if let Json::String(name) = name { Some(name) } else { None })
-        }
-        _ => take_text(&mut message, "type").filter(|_| message.get("data").is_some()),
-    };
-    let Some(mut inner) = message.take("kwargs").or_else(|| message.take("data")) else { return message };
-    if let (Json::Object(entries), Some(class)) = (&mut inner, class) {
-        entries.retain(|(key, _)| key != "type" && key != "role");
-        entries.push(("role".into(), Json::String(class)));
-    }
-    inner
 }
 
 /// A tool called with one text has it under `input`.
@@ -247,13 +200,5 @@ fn unwrap_input(mut inputs: Json<'_>) -> Json<'_> {
         Some(object @ Json::Object(_)) => object,
         Some(other) => Json::Object(vec![("input".into(), other)]),
         None => inputs,
-    }
-}
-
-fn unwrap_output(mut outputs: Json<'_>) -> Json<'_> {
-    let is_alone = outputs.as_object().is_some_and(|entries| entries.len() == 1);
-    match is_alone.then(|| outputs.take("output")).flatten() {
-        Some(output) => output,
-        None => outputs,
     }
 }

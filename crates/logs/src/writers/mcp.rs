@@ -331,11 +331,10 @@ impl Joiner for Connections {
                 };
                 // An id that comes again names another call: the one before is left without an answer.
                 step.records.extend(self.open.take_of(name).map(|open| joined(open, None, None)));
-                let known = self.connection(connection);
-                known.open.insert(step.number);
-                let declaration = known.tools.get(&tool).cloned();
+                let declaration = self.connection(connection).tools.get(&tool).cloned();
                 let session = server.map_or_else(|| step.place.source.clone(), Arc::from);
-                self.open.begin(step, name, Request { tool, args, time_ms, declaration, session });
+                let number = self.open.begin(step, name, Request { tool, args, time_ms, declaration, session });
+                self.connection(connection).open.insert(number);
                 Fate::Held
             }
             Message::Response { id, outcome } => self.respond(step, (connection, sender), &id, outcome, time_ms),

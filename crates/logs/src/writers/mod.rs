@@ -42,6 +42,7 @@ mod servers;
 mod session;
 mod span;
 mod span_rows;
+mod steps;
 mod streams;
 mod weave;
 
@@ -103,6 +104,7 @@ pub static WRITERS: &[&Writer] = &[
     &phoenix::WRITER,
     &otel_console::WRITER,
     &span_rows::WRITER,
+    &steps::WRITER,
     &servers::SGLANG,
     &lines::SHAREGPT,
     &lines::CHAT,
@@ -192,6 +194,11 @@ impl Marks {
 
     /// The writers of which a key is a mark.
     fn of(&self, key: &str) -> u64 {
+        let mut key = key;
+        if key.len() > MAX_MARK_BYTES {
+            // Parts of a form are called by what they are, and by an id.
+            key = key.split_once('.').map_or("", |(mark, _)| mark);
+        }
         let bytes = key.as_bytes();
         if bytes.is_empty() || bytes.len() > MAX_MARK_BYTES || self.ends[bytes.len()] & ends_of(bytes) == 0 {
             return 0;

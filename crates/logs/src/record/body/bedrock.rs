@@ -1,13 +1,10 @@
-//! AWS Bedrock: the Converse dialect, and the native bodies of its vendors other than Anthropic.
+//! AWS Bedrock: the Converse dialect.
 //!
 //! - Converse: parts are told apart by their only key (`text`, `toolUse`, `toolResult`); `metrics.latencyMs` is the
 //!   latency that the service measured
-//! - Titan `inputText` / `results[].outputText`, Llama `prompt` / `generation`, Cohere `message` / `text`, Mistral
-//!   `prompt` / `outputs[].text`
+//! - the bodies of its vendors are their own: [`vendor`](super::vendor)
 //!
-//! **Source**: the Bedrock runtime API reference; the vendors' model parameters in the Bedrock user guide.
-
-use std::borrow::Cow;
+//! **Source**: the Bedrock runtime API reference.
 
 use super::{
     Answer, Conversation,
@@ -60,30 +57,6 @@ pub(crate) fn read_converse_request(mut body: Json<'_>) -> Conversation<'_> {
     asked.dialect = Some(Dialect::BedrockConverse);
     asked.tools = tools.or(asked.tools);
     asked
-}
-
-/// Reads a request body of the other vendors.
-pub(crate) fn read_vendor_request(mut body: Json<'_>) -> Option<Conversation<'_>> {
-    let text = ["inputText", "prompt", "message"].into_iter().find_map(|key| take_text(&mut body, key))?;
-    Some(Conversation { dialect: Some(Dialect::BedrockVendor), text: Some(text), ..Conversation::default() })
-}
-
-/// Reads a response body of the other vendors.
-pub(crate) fn read_vendor_response(mut body: Json<'_>) -> Option<Answer<'_>> {
-    let mut first = ["results", "outputs", "generations"].into_iter().find_map(|key| match body.take(key)? {
-        Json::Array(items) => items.into_iter().next(),
-        _ => None,
-    });
-    let place = first.as_mut().unwrap_or(&mut body);
-    let text = ["outputText", "generation", "text", "completion"].into_iter().find_map(|key| take_text(place, key))?;
-    let finish_reason: Option<Cow<'_, str>> =
-        ["completionReason", "stop_reason", "finish_reason"].into_iter().find_map(|key| take_text(place, key));
-    let count = |value: Option<&Json<'_>>| values::count(value?).ok();
-    let mut usage = Usage::default();
-    usage.response = count(place.get("tokenCount"));
-    usage.response = usage.response.or_else(|| count(body.get("generation_token_count")));
-    usage.prompt = count(body.get("inputTextTokenCount")).or_else(|| count(body.get("prompt_token_count")));
-    Some(Answer { dialect: Some(Dialect::BedrockVendor), text: Some(text), finish_reason, usage, ..Answer::default() })
 }
 
 /// `[{"toolSpec": {"name", "inputSchema": {"json"}}}]` as `[{"name", "inputSchema"}]`.

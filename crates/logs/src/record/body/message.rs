@@ -13,6 +13,7 @@
 
 use std::borrow::Cow;
 
+use super::langchain;
 use crate::record::{Message, Note, Notes, Passage, ToolCall, json::Json, values};
 
 /// The role of messages that do not say who speaks.
@@ -55,16 +56,17 @@ impl<'a> Said<'a> {
     }
 
     /// Reads one message; the results of tools in it come as messages before it.
-    pub fn add(&mut self, mut message: Json<'a>, joined: Joined) {
+    pub fn add(&mut self, message: Json<'a>, joined: Joined) {
+        let mut message = langchain::deserialised(message);
         if let Json::String(text) = message {
             let message = Message::new(DEFAULT_ROLE, text);
             return self.turns.push(Turn { message, has_text: true, calls_tools: false });
         }
         let mut turn = Turn::default();
         turn.message.role = role_of(&mut message);
-        let calls =
-            message.take("tool_calls").or_else(|| message.take("function_call")).or_else(|| message.take("toolCalls"));
-        turn.calls_tools = calls.as_ref().is_some_and(|calls| calls.as_array().is_none_or(|calls| !calls.is_empty()));
+        let calls = take_calls(&mut message)
+            .or_else(|| message.take("additional_kwargs").and_then(|mut further| take_calls(&mut further)));
+        turn.calls_tools = calls.is_some();
         turn.message.tool_calls = calls.map(read_calls).unwrap_or_default();
         let content = ["content", "parts", "value"].into_iter().find_map(|key| message.take(key));
         let first_result = self.turns.len();
@@ -168,9 +170,14 @@ impl<'a> Said<'a> {
         text
     }
 
+    /// A call among the parts; LangChain has it beside them, too.
     fn call(&mut self, call: Json<'a>, turn: &mut Turn<'a>) -> Option<Cow<'a, str>> {
         turn.calls_tools = true;
-        turn.message.tool_calls.extend(read_call(call));
+        let call = read_call(call)?;
+        let calls = &mut turn.message.tool_calls;
+        if call.id.is_none() || !calls.iter().any(|known| known.id == call.id) {
+            calls.push(call);
+        }
         None
     }
 
@@ -237,20 +244,52 @@ impl PartKind {
 
 /// Who speaks, under the name that is common to all dialects.
 fn role_of<'a>(message: &mut Json<'a>) -> Cow<'a, str> {
-    let role = take_text(message, "role").or_else(|| take_text(message, "from")).or_else(|| take_text(message, "type"));
+    let role = ROLES.into_iter().find_map(|key| take_text(message, key));
     match role {
         None => DEFAULT_ROLE.into(),
-        Some(role) => match &*role {
-            "human" | "HUMAN" | "HumanMessage" => "user".into(),
-            "model" | "ai" | "gpt" | "bot" | "chatbot" | "CHATBOT" | "AIMessage" | "AIMessageChunk" | "ASSISTANT" => {
-                "assistant".into()
-            }
-            "function" | "observation" | "function_response" | "ToolMessage" | "TOOL" => "tool".into(),
-            "SystemMessage" | "SYSTEM" => "system".into(),
-            "USER" | "message" => "user".into(),
-            _ => role,
+        Some(role) => match common_role(&role) {
+            Some(common) => common.into(),
+            None => role,
         },
     }
+}
+
+/// Keys of the one who speaks.
+const ROLES: [&str; 3] = ["role", "from", "type"];
+
+/// Who speaks in a message, as far as it says so.
+pub(crate) fn role<'v>(message: &'v Json<'_>) -> Option<&'v str> {
+    if let Json::Array(pair) = message {
+        return pair.first().and_then(Json::as_str).map(|role| common_role(role).unwrap_or(role));
+    }
+    let class = || message.get("id")?.as_array()?.last()?.as_str();
+    let class = if message.get("kwargs").is_some() { class() } else { None };
+    let role = class.or_else(|| ROLES.into_iter().find_map(|key| message.get(key)?.as_str()))?;
+    Some(common_role(role).unwrap_or(role))
+}
+
+/// The name of a speaker that is common to all dialects, where it goes by another one.
+fn common_role(role: &str) -> Option<&'static str> {
+    Some(match role {
+        "human" | "HUMAN" | "HumanMessage" | "HumanMessageChunk" | "USER" | "message" => "user",
+        "model" | "ai" | "gpt" | "bot" | "chatbot" | "CHATBOT" | "AIMessage" | "AIMessageChunk" | "ASSISTANT" => {
+            "assistant"
+        }
+        "function" | "observation" | "function_response" | "ToolMessage" | "FunctionMessage" | "TOOL" => "tool",
+        "SystemMessage" | "SYSTEM" => "system",
+        _ => return None,
+    })
+}
+
+/// The calls of a message, where it makes some.
+fn take_calls<'a>(message: &mut Json<'a>) -> Option<Json<'a>> {
+    let is_call = |calls: &Json<'a>| match calls {
+        Json::Array(calls) => !calls.is_empty(),
+        Json::Object(_) => true,
+        Json::String(text) => text.starts_with(['[', '{']) && text != "[]",
+        _ => false,
+    };
+    ["tool_calls", "function_call", "toolCalls"].into_iter().find_map(|key| message.take(key).filter(is_call))
 }
 
 /// Reads a list of calls, or one.
@@ -325,17 +364,40 @@ pub(crate) fn passages(value: Json<'_>) -> Vec<Passage<'_>> {
     }
 }
 
-/// One document. The keys of its text, in order of precedence: text, content, page_content, passage, body.
+/// Whether a value is a list of documents that were found, whoever calls it what.
+pub(crate) fn is_documents(value: &Json<'_>) -> bool {
+    const TEXTS: [&str; 4] = ["text", "content", "page_content", "pageContent"];
+    const ABOUT: [&str; 9] =
+        ["metadata", "score", "similarity", "relevance_score", "distance", "doc_id", "document_id", "id_", "source"];
+    let is_one = |item: &Json<'_>| {
+        let mut item = item;
+        if let Some(inner) = ["node", "document", "kwargs"].iter().find_map(|key| item.get(key)) {
+            item = inner;
+        }
+        let has = |keys: &[&str]| keys.iter().any(|key| item.get(key).is_some());
+        !has_role(item) && has(&TEXTS) && (has(&ABOUT) || has(&TEXTS[2..]))
+    };
+    value.as_array().is_some_and(|items| !items.is_empty() && items.iter().all(is_one))
+}
+
+/// One document, by the names of its text in order of precedence.
 pub(crate) fn passage(value: Json<'_>) -> Option<Passage<'_>> {
+    const TEXTS: [&str; 7] = ["text", "content", "page_content", "pageContent", "passage", "body", "snippet"];
     let (id, text) = match value {
         Json::Null => return None,
         Json::String(text) => (None, text),
         mut object @ Json::Object(_) => {
-            let text =
-                ["text", "content", "page_content", "passage", "body"].into_iter().find_map(|key| object.take(key));
+            // Indices and serialisers put an object around the document.
+            if let Some(inner @ Json::Object(_)) = ["node", "document", "kwargs"].into_iter().find_map(|key| {
+                let is_one = TEXTS.iter().any(|text| object.get(key).is_some_and(|inner| inner.get(text).is_some()));
+                if is_one { object.take(key) } else { None }
+            }) {
+                object = inner;
+            }
+            let text = TEXTS.into_iter().find_map(|key| object.take(key));
             match text.and_then(text_of) {
                 Some(text) => {
-                    let id = ["id", "doc_id", "document_id", "_id"].into_iter().find_map(|key| object.take(key));
+                    let id = ["id", "doc_id", "document_id", "_id", "id_"].into_iter().find_map(|key| object.take(key));
                     (id.and_then(|id| values::name(id).ok().flatten()), text)
                 }
                 None => (None, object.to_compact_string().into()),
@@ -390,7 +452,11 @@ pub(crate) fn has_role(value: &Json<'_>) -> bool {
     value.get("role").and_then(Json::as_str).is_some()
 }
 
-/// Whether an element of a list may be a message: an object that has a role or a content, or a text.
+/// Whether an element of a list may be a message: an object that has a role or a content, a text, or what LangChain writes.
 pub(crate) fn is_turn(value: &Json<'_>) -> bool {
-    matches!(value, Json::String(_)) || has_role(value) || value.get("content").is_some()
+    match value {
+        Json::String(_) => true,
+        Json::Array(_) => langchain::is_shorthand(value),
+        _ => has_role(value) || value.get("content").is_some() || langchain::is_serialised(value),
+    }
 }

@@ -96,6 +96,11 @@ impl Usage {
         read
     }
 
+    /// These counts, or others where there are none.
+    pub fn or(self, other: Option<Usage>) -> Usage {
+        if self.prompt.is_some() || self.response.is_some() { self } else { other.unwrap_or(self) }
+    }
+
     /// Whether an object is one of token counts.
     pub fn is_one(value: &Json<'_>) -> bool {
         let counts = |key: &str| {

@@ -14,6 +14,8 @@
 //! - kind: `kind` (or `type`) if it says so; else feedback if there is `was_hallucination`, a tool call if there is a
 //!   `tool`, or a `name` beside `args` or `result`; else an LLM call
 //! - null is absent, except for the `result` of a tool: a tool may answer null; `{}` is absent as prompt and response
+//! - where no name holds a question or an answer, the one value that is a request body is the question, and the one that is
+//!   a response body is the answer, whatever their keys
 //! - prompt: a text, a list of messages (or of texts), a request body, one message, or an object that holds one of these,
 //!   as HTTP has it. Any other object says nothing. Messages of the roles system and developer go to `system`, parts that
 //!   are not text (images, audio, tool calls) are left out
@@ -36,7 +38,7 @@ use serde_json::value::RawValue;
 
 use crate::record::{
     Container, Dialect, Feedback, Format, Kind, LatencySource, Note, Passage, Problem, Record,
-    body::{self, Answer, Conversation, error_of, message, message::passage, openai_chat, usage::Usage},
+    body::{self, Answer, Conversation, Holder, error_of, message, message::passage, openai_chat, usage::Usage},
     fields::{self, FIELD_COUNT, Field, Scope},
     json::Json,
     mapping::{Mapped, Mapping},
@@ -106,6 +108,8 @@ const TOOL_NEEDS: [Field; 4] = [Field::Args, Field::Result, Field::ExecutionTime
 pub(crate) enum Refused<'a> {
     /// It is no call; here it is again.
     NoCall(Json<'a>),
+    /// It is known to hold none, and what it is, as a noun.
+    Known(&'static str),
     /// It says that it is one, and lacks what such a call must have.
     Lacking(String),
 }
@@ -114,7 +118,7 @@ pub(crate) enum Refused<'a> {
 pub(super) fn read<'a>(object: Json<'a>, mapping: &Mapping) -> Result<Record<'a>, String> {
     let mapped = mapping.find(&object);
     read_call(object, mapped, b"").map_err(|refused| match refused {
-        Refused::NoCall(_) => NO_CALL.to_owned(),
+        Refused::NoCall(_) | Refused::Known(_) => NO_CALL.to_owned(),
         Refused::Lacking(reason) => reason,
     })
 }
@@ -130,8 +134,13 @@ pub(crate) fn read_call<'a>(
 ) -> Result<Record<'a>, Refused<'a>> {
     let Json::Object(entries) = object else { return Err(Refused::NoCall(object)) };
     let mut draft = Draft::new(entries, mapped, source);
+    draft.find_bodies();
+    if let Some(what) = draft.no_call() {
+        return Err(Refused::Known(what));
+    }
     if !draft.is_call() {
-        return Err(Refused::NoCall(Json::Object(draft.entries)));
+        let object = Json::Object(draft.entries);
+        return Err(body::no_call(&object).map_or(Refused::NoCall(object), Refused::Known));
     }
     draft.unfold_tool();
     let kind = draft.settle_kind();
@@ -177,6 +186,41 @@ pub(crate) fn lend<'a>(object: Json<'a>, record: &mut Record<'a>) {
     let mut draft = Draft::new(entries, Vec::new(), b"");
     draft.scope = if record.kind == Kind::Llm { Scope::Llm } else { Scope::Tool };
     draft.lend(record, &Field::ABOUT_CALL);
+}
+
+/// What an object says of a call, where a record lacks it, as if it were the record itself.
+pub(super) fn complete<'a>(object: Json<'a>, record: &mut Record<'a>) {
+    let Json::Object(entries) = object else { return };
+    let mut draft = Draft::new(entries, Vec::new(), b"");
+    draft.scope = if record.kind == Kind::Llm { Scope::Llm } else { Scope::Tool };
+    let mut other = Record::new(record.kind);
+    draft.read_envelope(&mut other);
+    if record.kind != Kind::Llm {
+        draft.read_tool(&mut other);
+    }
+    draft.read_conversation(&mut other);
+    draft.guess_nested(&mut other);
+    macro_rules! fill {
+        ($($field:ident),*) => { $(record.$field = record.$field.take().or(other.$field);)* };
+    }
+    fill!(id, timestamp_ms, session_id, model, declared_model, response_id, provider, host, level, system, response);
+    fill!(ttft_ms, prompt_tokens, response_tokens, cached_tokens, reasoning_tokens, finish_reason, error, rules);
+    fill!(expected_schema, tools, tool, call_id, args, result, label);
+    if record.prompt.is_absent() {
+        record.prompt = other.prompt;
+    }
+    if record.context.is_empty() {
+        record.context = other.context;
+    }
+    if record.tool_calls.is_empty() {
+        record.tool_calls = other.tool_calls;
+    }
+    if record.latency_ms.is_none() && record.execution_time_ms.is_none() {
+        (record.latency_ms, record.execution_time_ms) = (other.latency_ms, other.execution_time_ms);
+        record.latency_source = other.latency_source;
+    }
+    record.notes.merge(other.notes);
+    record.problems.append(&mut draft.problems);
 }
 
 /// What a wrapper says of the line that it wraps: when, where and how loud it was logged.
@@ -287,6 +331,72 @@ impl<'a, 's> Draft<'a, 's> {
         draft
     }
 
+    /// Puts question and answer where they are, when the best names do not hold them: under another name for one, or under
+    /// any key, where one value alone is a request body or a response body.
+    fn find_bodies(&mut self) {
+        let rules: [(Field, fn(&Json<'_>) -> bool, Holder); 2] =
+            [(Field::Prompt, body::is_question, Holder::Question), (Field::Response, body::is_answer, Holder::Answer)];
+        let mut lacking: Vec<(Field, Holder)> = Vec::new();
+        for (field, is_said, holder) in rules {
+            let place = self.place(field);
+            if self.is_mapped(field) || place.is_some_and(|found| is_said(&self.entries[found.entry].1)) {
+                continue;
+            }
+            let other = place.and_then(|best| self.other_place(field, best.entry, is_said));
+            match other {
+                Some(other) => self.found[Scope::Llm as usize][field as usize] = Some(other),
+                // A text is one, whatever it says; so is an answer of a body of the record itself.
+                None if place.is_some_and(|found| self.entries[found.entry].1.as_str().is_some()) => {}
+                None if field == Field::Response && self.choices.is_some() => {}
+                None => lacking.push((field, holder)),
+            }
+        }
+        // Of one alone nothing would be left for the other.
+        let holds_json = |value: &Json<'_>| match value {
+            Json::Object(entries) => !entries.is_empty(),
+            Json::String(text) => text.starts_with(['{', '[']) || text.starts_with("data:"),
+            _ => false,
+        };
+        let may_hold = self.entries.iter().filter(|(_, value)| holds_json(value)).count();
+        if lacking.is_empty() || may_hold < lacking.len() || self.has_tool() {
+            return;
+        }
+        let mut holders: [Vec<usize>; 2] = Default::default();
+        for (at, (_, value)) in self.entries.iter().enumerate().filter(|(_, (_, value))| holds_json(value)) {
+            if let Some(holder) = body::holder(value) {
+                holders[holder as usize].push(at);
+            }
+        }
+        let is_pair = lacking.iter().all(|(_, holder)| holders[*holder as usize].len() == 1);
+        for (field, holder) in lacking.into_iter().filter(|_| is_pair) {
+            let found = Found { entry: holders[holder as usize][0], rank: 0, unit: None };
+            self.found[Scope::Llm as usize][field as usize] = Some(found);
+        }
+    }
+
+    /// The best other place of a field that holds one.
+    fn other_place(&self, field: Field, best: usize, is_said: fn(&Json<'_>) -> bool) -> Option<Found> {
+        let entries = self.entries.iter().enumerate().filter(|(at, (_, value))| *at != best && !is_void(value));
+        let named = entries.filter_map(|(entry, (key, value))| {
+            let mut targets = fields::meanings(key).iter();
+            let target = targets.find(|target| target.field == field && target.scope == Scope::Llm)?;
+            Some((Found { entry, rank: target.rank, unit: None }, value))
+        });
+        named.filter(|(_, value)| is_said(value)).map(|(found, _)| found).min_by_key(|found| found.rank)
+    }
+
+    /// Whether a tool is named under a name of its own.
+    fn has_tool(&self) -> bool {
+        self.found[Scope::Tool as usize][Field::Tool as usize]
+            .is_some_and(|found| fields::is_own_name(Field::Tool, found.rank))
+    }
+
+    /// What was answered instead of a text of a model, as a noun: vectors, pictures, lists.
+    fn no_call(&self) -> Option<&'static str> {
+        let found = self.place(Field::Response).filter(|_| !self.is_mapped(Field::Response))?;
+        body::no_call(&self.entries[found.entry].1)
+    }
+
     fn note_names(&mut self, entry: usize) {
         let (key, value) = &self.entries[entry];
         match (key.as_ref(), value) {
@@ -295,8 +405,12 @@ impl<'a, 's> Draft<'a, 's> {
             _ => {}
         }
         let is_null = value.is_null();
+        let is_void = is_void(value);
         for target in fields::meanings(key) {
             if is_null && !(target.field == Field::Result && target.is_own_name()) {
+                continue;
+            }
+            if is_void && matches!(target.field, Field::Prompt | Field::Response) {
                 continue;
             }
             let found = Found { entry, rank: target.rank + if is_null { NULL_RANK } else { 0 }, unit: target.unit };
@@ -771,6 +885,15 @@ impl<'a, 's> Draft<'a, 's> {
 
     fn refuse(&mut self, field: Field, why: Refusal) {
         self.problems.push(Problem { field: field.name().to_owned(), reason: why.into_owned() });
+    }
+}
+
+/// Whether a value is an object or a list with nothing in it.
+fn is_void(value: &Json<'_>) -> bool {
+    match value {
+        Json::Object(entries) => entries.is_empty(),
+        Json::Array(items) => items.is_empty(),
+        _ => false,
     }
 }
 

@@ -12,7 +12,7 @@ fn record(json: &str) -> Record<'_> {
 
 fn outcome(json: &str) -> Result<Record<'_>, String> {
     read_call(Json::parse(json.as_bytes()).unwrap(), Vec::new(), json.as_bytes()).map_err(|refused| match refused {
-        Refused::NoCall(_) => NO_CALL.to_owned(),
+        Refused::NoCall(_) | Refused::Known(_) => NO_CALL.to_owned(),
         Refused::Lacking(reason) => reason,
     })
 }
@@ -400,4 +400,28 @@ fn a_mapped_field_wins_and_a_missing_pointer_leaves_the_names() {
     assert_eq!((named.latency_ms, named.response.as_deref()), (Some(1.0), Some("r")));
     let unusable = read(r#"{"model":"m","latency_ms":1,"meta":{"latency_s":-1}}"#);
     assert_eq!((unusable.latency_ms, unusable.problems.len()), (None, 1));
+}
+
+#[test]
+fn what_no_name_holds_is_told_from_bodies() {
+    let asked = r#"{"model":"m","messages":[{"role":"user","content":"Hello"}]}"#;
+    let answered = r#"{"choices":[{"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}]}"#;
+    let (asked_text, answered_text) = (format!("{asked:?}"), format!("{answered:?}"));
+    let check = |json: &str| {
+        let record = record(json);
+        let prompt: Vec<&str> = record.prompt.texts().map(|(_, text)| text).collect();
+        assert_eq!((prompt.as_slice(), record.response.as_deref()), (&["Hello"][..], Some("Hi")), "{json}");
+    };
+    check(&format!(r#"{{"sent":{asked},"got":{answered}}}"#));
+    check(&format!(r#"{{"sent":{asked_text},"got":{answered_text},"meta":{{"a":1}}}}"#));
+    check(&format!(r#"{{"request":{{"url":"u","method":"POST"}},"sent":{asked},"got":{answered}}}"#));
+    check(&format!(r#"{{"prompt":"Hello","upstream":{{"status":200,"body":{answered_text}}}}}"#));
+    check(&format!(r#"{{"inputs":{{}},"query":"Hello","answer":"Hi","raw":{answered}}}"#));
+    check(r#"{"prompt":{"id":"p","version":2},"messages":[{"role":"user","content":"Hello"}],"output":"Hi"}"#);
+    // Two of a kind tell nothing.
+    assert!(outcome(&format!(r#"{{"sent":{asked},"got":{answered},"more":{answered}}}"#)).is_err());
+    assert!(outcome(&format!(r#"{{"tool":"t","sent":{asked},"got":{answered}}}"#)).is_err());
+    // An answer that is none of a model.
+    let embedded = r#"{"object":"list","data":[{"object":"embedding","embedding":[0.5]}]}"#;
+    assert!(outcome(&format!(r#"{{"request":{{"model":"m","input":"a"}},"response":{embedded}}}"#)).is_err());
 }
