@@ -158,6 +158,12 @@ pub(crate) fn read_call<'a>(
     Ok(record)
 }
 
+/// Whether an object is a call by itself.
+pub(super) fn is_call(object: &Json<'_>) -> bool {
+    let entries = object.as_object().unwrap_or_default();
+    Draft::new(entries.to_vec(), Vec::new(), b"").is_call()
+}
+
 /// Whether an object has nothing that a record could be made of: whoever takes it for a line without a call loses none.
 pub(super) fn holds_no_call(object: &Json<'_>) -> bool {
     let entries = object.as_object().unwrap_or_default();
