@@ -351,6 +351,11 @@ impl RecordReader {
         for _ in 0..=locate::DEPTH_MAX {
             let (mut found, mut others) = (Vec::new(), Vec::new());
             for Candidate { value, place } in candidates {
+                // A message below something else is part of a conversation that nobody knows.
+                if place.around.is_some() && writers::is_chat_line(&value) {
+                    others.push(Candidate { value, place });
+                    continue;
+                }
                 match self.recognised(value, b"", base) {
                     Ok(values) => found.push(Found { values, place }),
                     Err(value) => others.push(Candidate { value, place }),

@@ -55,6 +55,12 @@ pub enum Dialect {
     BedrockVendor,
     /// Ollama chat and generate.
     Ollama,
+    /// Cohere chat.
+    Cohere,
+    /// llama.cpp completion.
+    LlamaCpp,
+    /// Text Generation Inference.
+    Tgi,
     /// OpenTelemetry GenAI conventions from 1.37 on.
     GenAi,
     /// OpenTelemetry GenAI conventions up to 1.36.
@@ -91,6 +97,9 @@ impl Dialect {
             Dialect::BedrockConverse => "bedrock_converse",
             Dialect::BedrockVendor => "bedrock_vendor",
             Dialect::Ollama => "ollama",
+            Dialect::Cohere => "cohere",
+            Dialect::LlamaCpp => "llama_cpp",
+            Dialect::Tgi => "tgi",
             Dialect::GenAi => "genai",
             Dialect::GenAi136 => "genai_1_36",
             Dialect::OpenInference => "openinference",

@@ -221,9 +221,7 @@ fn moment(value: &Json<'_>) -> Result<Moment, Refusal> {
     match value {
         Json::String(text) => match number(value) {
             Ok(number) => Ok(Moment::Number(number)),
-            Err(_) => {
-                written(text.trim()).map(Moment::Written).ok_or("is not a date and time that can be read".into())
-            }
+            Err(_) => written(text.trim()).map(Moment::Written).ok_or("is not a date and time that can be read".into()),
         },
         Json::Number(number) => Ok(Moment::Number(*number)),
         Json::Object(_) => match (number(value), seconds_and_nanos(value)) {

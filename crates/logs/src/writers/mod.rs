@@ -14,8 +14,10 @@ mod attributes;
 mod azure;
 mod batches;
 mod bedrock_log;
+mod chat;
 mod claude_code;
 mod codex;
+mod conversation;
 mod evals;
 mod gemini_cli;
 mod helicone;
@@ -89,7 +91,7 @@ pub static WRITERS: [&Writer; 29] = [
     &otlp::CONSOLE,
     &servers::SGLANG,
     &lines::SHAREGPT,
-    &lines::CHAT,
+    &chat::WRITER,
     &servers::VLLM,
     &streams::WRITER,
     &lines::BARE,
@@ -131,6 +133,11 @@ impl Writer {
     pub(crate) fn read<'a>(&self, value: Json<'a>, entries: &mut Entries<'a>) {
         (self.read)(value, entries);
     }
+}
+
+/// Whether a value is one message of a chat, which is a unit only where it stands by itself.
+pub(crate) fn is_chat_line(value: &Json<'_>) -> bool {
+    Writer::of(value).is_some_and(|writer| writer.container == chat::WRITER.container) && chat::is_line(value)
 }
 
 /// A message in the MCP log of a desktop client.
@@ -289,7 +296,7 @@ mod tests {
             "bare",
         );
         check(r#"{"candidates":[{"content":{"parts":[]}}]}"#, "stream");
-        check(r#"{"model":"m","message":{"role":"assistant","content":"a"},"done":true}"#, "bare");
+        check(r#"{"model":"m","message":{"role":"assistant","content":"a"},"done":true}"#, "stream");
         check(r#"{"model":"m","prompt":"p","response":"r","done":true}"#, "native");
     }
 }

@@ -1,8 +1,8 @@
 //! Bodies: what was asked and what was answered, in the dialects of the providers. Written once, read in every
 //! container.
 //!
-//! - [`openai_chat`], [`openai_responses`], [`anthropic`], [`gemini`], [`bedrock`], [`ollama`]: one dialect each,
-//!   request and response
+//! - [`openai_chat`], [`openai_responses`], [`anthropic`], [`gemini`], [`bedrock`], [`ollama`], [`cohere`],
+//!   [`servers`]: one dialect each, request and response
 //! - [`message`]: messages and their parts, in the spellings of all dialects
 //! - [`usage`]: token counts
 //!
@@ -13,11 +13,13 @@
 
 pub(crate) mod anthropic;
 pub(crate) mod bedrock;
+pub(crate) mod cohere;
 pub(crate) mod gemini;
 pub(crate) mod message;
 pub(crate) mod ollama;
 pub(crate) mod openai_chat;
 pub(crate) mod openai_responses;
+pub(crate) mod servers;
 pub(crate) mod usage;
 
 use std::borrow::Cow;
@@ -26,7 +28,7 @@ use super::{
     Dialect, Message, Note, Notes, Passage, Prompt, ToolCall,
     fields::{self, Field, Scope},
     json::Json,
-    stream::Stream,
+    stream::{Stream, pieces::Server},
 };
 use message::{Joined, Said, Turn, has_role, is_turn, take_text, text_of};
 use usage::Usage;
@@ -361,6 +363,12 @@ pub(crate) fn read_response_body(mut value: Json<'_>) -> Result<Answer<'_>, Json
     if body.has(Keys::DONE) && ollama::is_response(&value) {
         return Ok(ollama::read_response(value));
     }
+    if body.has(Keys::CONTENT) && servers::is_llama_cpp(&value) {
+        return Ok(servers::read_llama_cpp(value));
+    }
+    if body.has(Keys::COHERE) && cohere::is_response(&value) {
+        return Ok(cohere::read_response(value));
+    }
     if body.has(Keys::BODY)
         && let Some(inner @ Json::Object(_)) = value.take("body")
     {
@@ -380,6 +388,13 @@ pub(crate) fn read_stream<'a>(stream: Stream) -> Answer<'a> {
         Stream::OpenaiResponses(stream) => openai_responses::read_response(stream.into_body()),
         Stream::Anthropic(stream) => anthropic::read_response(stream.into_body()),
         Stream::Gemini(stream) => gemini::read_response(stream.into_body()),
+        Stream::Cohere(stream) => cohere::read_response(stream.into_body()),
+        Stream::Converse(stream) => bedrock::read_converse_response(stream.into_body()),
+        Stream::Pieces(stream) => match stream.server() {
+            Server::Ollama => ollama::read_response(stream.into_body()),
+            Server::LlamaCpp => servers::read_llama_cpp(stream.into_body()),
+            Server::Tgi => servers::read_tgi(stream.into_body()),
+        },
     }
 }
 
@@ -454,6 +469,7 @@ impl Keys {
     const ERROR: u8 = 16;
     const BODY: u8 = 32;
     const DONE: u8 = 64;
+    const COHERE: u8 = 128;
 
     fn of(value: &Json<'_>) -> Keys {
         let bits = value.as_object().unwrap_or_default().iter().map(|(key, _)| match key.as_ref() {
@@ -464,6 +480,7 @@ impl Keys {
             "error" => Keys::ERROR,
             "body" => Keys::BODY,
             "done" => Keys::DONE,
+            "message" | "text" => Keys::COHERE,
             _ => 0,
         });
         Keys(bits.fold(0, |all, bit| all | bit))
@@ -621,6 +638,8 @@ pub(crate) fn is_response_body(value: &Json<'_>) -> bool {
         || gemini::is_response(value)
         || anthropic::is_response(value)
         || ollama::is_response(value)
+        || servers::is_llama_cpp(value)
+        || cohere::is_response(value)
 }
 
 #[cfg(test)]

@@ -185,6 +185,17 @@ pub(crate) fn lend<'a>(object: Json<'a>, record: &mut Record<'a>) {
     draft.lend(record, &Field::ABOUT_CALL);
 }
 
+/// As [`lend`], and what stands one level down, below [`NESTED`].
+pub(super) fn lend_deep<'a>(object: Json<'a>, record: &mut Record<'a>) {
+    let Json::Object(entries) = object else { return };
+    let mut draft = Draft::new(entries, Vec::new(), b"");
+    draft.scope = if record.kind == Kind::Llm { Scope::Llm } else { Scope::Tool };
+    draft.lend(record, &Field::ABOUT_CALL);
+    let notes = record.notes;
+    draft.guess_nested(record);
+    record.notes = notes;
+}
+
 /// What a wrapper says of the line that it wraps: when, where and how loud it was logged.
 pub(crate) fn lend_place<'a>(entries: &[(Cow<'a, str>, Json<'a>)], record: &mut Record<'a>) {
     let is_place = |key: &str| {
