@@ -21,7 +21,7 @@ use crate::{
     assemble::{Fate, Joined, Joiner, Limits, Load, Step, waiting::Waiting},
     hash,
     record::{
-        Container, Content, Entry, Format, Fragment, Kind, Record,
+        Container, Content, Dialect, Entry, Format, Fragment, Kind, Record,
         body::{
             self, Conversation,
             message::{take_name, take_text},
@@ -160,16 +160,15 @@ pub(super) fn fragment(container: Container, value: Json<'_>) -> Fragment<'_> {
     Fragment { joiner: Container::CHAT, ..Fragment::of_value(Format::of(container), value) }
 }
 
+/// A message that is a unit of its own, in a dialect.
+pub(super) fn fragment_of(container: Container, dialect: Dialect, value: Json<'_>) -> Fragment<'_> {
+    Fragment { joiner: Container::CHAT, ..Fragment::of_value(Format { container, dialect: Some(dialect) }, value) }
+}
+
 /// The calls of a conversation in one value.
 fn log<'a>(mut value: Json<'a>, key: &str, entries: &mut Entries<'a>) {
     let Some(Json::Array(messages)) = value.take(key) else { return };
-    let frame = frame_of(Container::CHAT, value);
-    for record in conversation::records(messages, frame) {
-        entries.push(Ok(Entry::Record(record)));
-    }
-    if entries.list.is_empty() {
-        entries.skipped(Container::CHAT, "a chat without a message");
-    }
+    conversation::push(messages, frame_of(Container::CHAT, value), entries);
 }
 
 /// What stands around the messages of a conversation.
@@ -261,7 +260,6 @@ impl Joiner for Lines {
         if message.speaker == Speaker::Client {
             return Fate::skipped(step.format, "a notice of the client");
         }
-        let frame = frame_of(step.format.container, message.about.clone());
         let session = named_session(&message.about);
         let key = match &session {
             Some(session) => hash::combine(hash::name(session), 1),
@@ -273,7 +271,8 @@ impl Joiner for Lines {
                 number
             }
             None => {
-                let frame = Frame { session_id: session, container: frame.container, ..Frame::default() };
+                let Format { container, dialect } = step.format;
+                let frame = Frame { session_id: session, container, dialect, ..Frame::default() };
                 self.open.begin(step, key, Turns::new(frame))
             }
         };

@@ -5,7 +5,7 @@
 //! conversation, so that a long one is read once and not once per call. What is said last and has no answer is a call
 //! without one. A call of a tool and its result, wherever they stand, are one record of a tool.
 //!
-//! - who speaks: `role`, `from`, `sender`, `author`, `type`, ... in the words of [`SPEAKERS`]; or a flag (`is_user`)
+//! - who speaks: `role`, `from`, `sender`, `author`, `type`, ... in the words that all dialects have for it; or a flag (`is_user`)
 //! - what is said: `content`, `parts`, `text`, ...; the message itself may stand one level down (`message`, `data`)
 //! - what is known of it: by the names that logs have for it ([`native::lend`])
 //!
@@ -16,13 +16,13 @@ use std::borrow::Cow;
 
 use super::native;
 use crate::record::{
-    Container, Dialect, Kind, Note, Record, ToolCall,
+    Container, Dialect, Entry, Kind, Note, Record, ToolCall,
     body::{
-        Answer, Conversation,
-        message::{Joined, Said, Turn, take_text},
+        Answer, Conversation, error_of,
+        message::{Joined, ROLE_KEYS, Said, Turn, passages, role_named, take_text},
         usage::Usage,
     },
-    call::Call,
+    call::{Call, Entries},
     json::Json,
     values,
 };
@@ -51,57 +51,11 @@ pub(super) enum Speaker {
     Client,
 }
 
-/// What those who speak are called, in lower case without `_`, `-` and blanks.
-const SPEAKERS: [(&str, Speaker); 45] = [
-    ("system", Speaker::System),
-    ("developer", Speaker::System),
-    ("systemmessage", Speaker::System),
-    ("systemprompt", Speaker::System),
-    ("user", Speaker::User),
-    ("human", Speaker::User),
-    ("prompter", Speaker::User),
-    ("you", Speaker::User),
-    ("customer", Speaker::User),
-    ("usermessage", Speaker::User),
-    ("humanmessage", Speaker::User),
-    ("userprompt", Speaker::User),
-    ("assistant", Speaker::Model),
-    ("model", Speaker::Model),
-    ("ai", Speaker::Model),
-    ("aimessage", Speaker::Model),
-    ("aimessagechunk", Speaker::Model),
-    ("assistantmessage", Speaker::Model),
-    ("apimessage", Speaker::Model),
-    ("agent", Speaker::Model),
-    ("agentmessage", Speaker::Model),
-    ("bot", Speaker::Model),
-    ("chatbot", Speaker::Model),
-    ("gpt", Speaker::Model),
-    ("chatgpt", Speaker::Model),
-    ("gemini", Speaker::Model),
-    ("claude", Speaker::Model),
-    ("copilot", Speaker::Model),
-    ("cursor", Speaker::Model),
-    ("llm", Speaker::Model),
-    ("qwen", Speaker::Model),
-    ("bard", Speaker::Model),
-    ("bing", Speaker::Model),
-    ("tool", Speaker::Tool),
-    ("function", Speaker::Tool),
-    ("toolmessage", Speaker::Tool),
-    ("functionmessage", Speaker::Tool),
-    ("toolresult", Speaker::Tool),
-    ("toolresponse", Speaker::Tool),
-    ("functionresponse", Speaker::Tool),
-    ("observation", Speaker::Tool),
-    ("info", Speaker::Client),
-    ("notice", Speaker::Client),
-    ("warning", Speaker::Client),
-    ("error", Speaker::Client),
-];
+/// What notices of an application are called.
+const NOTICES: [&str; 5] = ["info", "notice", "warning", "error", "client"];
 
-/// Where a message says who speaks.
-const SPEAKER_KEYS: [&str; 8] = ["role", "from", "sender", "author", "speaker", "senderType", "message_type", "type"];
+/// Where a message says who speaks, beside where all dialects do.
+const SPEAKER_KEYS: [&str; 3] = ["senderType", "message_type", "Author"];
 
 /// Where it says whether the user speaks.
 const IS_USER_KEYS: [&str; 5] = ["is_user", "isUser", "isCreatedByUser", "from_user", "is_human"];
@@ -132,14 +86,13 @@ const SPANS: [(&str, &str); 5] = [
 impl Speaker {
     /// Who is called so.
     pub fn named(name: &str) -> Option<Speaker> {
-        /// The longest of the names.
-        const BYTES_MAX: usize = 24;
-        if name.len() > BYTES_MAX {
-            return None;
+        match role_named(name) {
+            Some("user") => Some(Speaker::User),
+            Some("assistant") => Some(Speaker::Model),
+            Some("tool") => Some(Speaker::Tool),
+            Some(_) => Some(Speaker::System),
+            None => NOTICES.contains(&name).then_some(Speaker::Client),
         }
-        let plain: String =
-            name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).map(|c| c.to_ascii_lowercase()).collect();
-        SPEAKERS.iter().find(|(known, _)| *known == plain).map(|(_, speaker)| *speaker)
     }
 
     /// Who says a message.
@@ -151,7 +104,7 @@ impl Speaker {
             }
             _ => None,
         };
-        let by_name = || SPEAKER_KEYS.iter().find_map(|key| of_name(message.get(key)?));
+        let by_name = || ROLE_KEYS.iter().chain(&SPEAKER_KEYS).find_map(|key| of_name(message.get(key)?));
         let by_flag = || {
             let is_user = IS_USER_KEYS.iter().find_map(|key| message.get(key)?.as_bool());
             is_user.map(|is_user| if is_user { Speaker::User } else { Speaker::Model })
@@ -160,7 +113,7 @@ impl Speaker {
     }
 
     /// The role of messages.
-    fn role(self) -> &'static str {
+    pub fn role(self) -> &'static str {
         match self {
             Speaker::System => "system",
             Speaker::User => "user",
@@ -220,7 +173,7 @@ impl<'a> Message<'a> {
         let Some(speaker) = Speaker::of(&message).or_else(|| Speaker::of(frame.as_ref()?)) else {
             return Err(frame.unwrap_or(message));
         };
-        let content = take_content(&mut message);
+        let content = with_attachments(take_content(&mut message), message.take("attachments"));
         let calls = CALL_KEYS.iter().find_map(|key| message.take(key));
         let mut said = vec![("role".into(), Json::String(speaker.role().into()))];
         said.extend(content.map(|content| ("content".into(), content)));
@@ -285,6 +238,29 @@ fn take_content<'a>(message: &mut Json<'a>) -> Option<Json<'a>> {
     message.take(found)
 }
 
+/// What a message says, with the texts of files that were attached to it.
+fn with_attachments<'a>(content: Option<Json<'a>>, attachments: Option<Json<'a>>) -> Option<Json<'a>> {
+    let Some(Json::Array(attachments)) = attachments else { return content };
+    let documents = attachments.into_iter().filter_map(|mut file| {
+        let text = take_text(&mut file, "extracted_content").filter(|text| !text.is_empty())?;
+        let source = [("type".into(), Json::String("text".into())), ("data".into(), Json::String(text))];
+        let title = file.take("file_name").map(|name| ("title".into(), name));
+        let own = [("type".into(), Json::String("document".into())), ("source".into(), Json::Object(source.into_iter().collect()))];
+        Some(Json::Object(own.into_iter().chain(title).collect()))
+    });
+    let documents: Vec<Json<'a>> = documents.collect();
+    if documents.is_empty() {
+        return content;
+    }
+    let mut parts = match content {
+        Some(Json::Array(parts)) => parts,
+        Some(text) => vec![text],
+        None => Vec::new(),
+    };
+    parts.extend(documents);
+    Some(Json::Array(parts))
+}
+
 /// What is told of a whole conversation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Frame<'a> {
@@ -334,14 +310,15 @@ impl<'a> Turns<'a> {
     }
 
     /// Takes what the model is given.
-    pub fn ask(&mut self, message: Message<'a>) -> Vec<Record<'a>> {
+    pub fn ask(&mut self, mut message: Message<'a>) -> Vec<Record<'a>> {
+        let begun_ms = message.about.take("begun_at").and_then(|at| values::moment_ms(&at));
         let time_ms = message.time_ms();
         let (first, speaker) = (self.inputs.turns.len(), message.speaker);
-        self.inputs.add(message.said, Joined::ByLines);
+        self.inputs.add(message.said, self.joined());
         let mut records = Vec::new();
         for index in first..self.inputs.turns.len() {
             if self.inputs.turns[index].message.role == "tool" {
-                records.extend(self.tool(index, time_ms));
+                records.extend(self.tool(index, begun_ms, time_ms));
             }
         }
         if speaker != Speaker::System && self.inputs.turns.len() > first {
@@ -352,18 +329,22 @@ impl<'a> Turns<'a> {
 
     /// Adds what the model is given and nobody answers by itself.
     pub fn frame_with(&mut self, message: Message<'a>) {
-        self.inputs.add(message.said, Joined::ByLines);
+        self.inputs.add(message.said, self.joined());
     }
 
     /// Takes an answer.
     fn answer(&mut self, message: Message<'a>) -> Vec<Record<'a>> {
         let Message { said, about, .. } = message;
         let mut read = Said::default();
-        read.add(said, Joined::ByLines);
+        read.add(said, self.joined());
         let results = read.turns.len().saturating_sub(1);
         let results: Vec<Turn<'a>> = read.turns.drain(..results).collect();
         let mut call = self.call();
         lend(about, &mut call);
+        // The model of a conversation is that of messages that name none, and nothing that was asked for.
+        if call.served.is_some() {
+            call.requested = None;
+        }
         let time_ms = call.record.timestamp_ms;
         let mut answer = Answer::of_said(read);
         self.asked.extend(answer.tool_calls.iter().cloned().map(|call| Asked { call, time_ms }));
@@ -371,13 +352,14 @@ impl<'a> Turns<'a> {
         self.asked.drain(..forgotten);
         self.keep_ids(&mut answer.tool_calls);
         call.answered(Answer { dialect: self.frame.dialect, ..answer });
-        if call.record.response.as_deref() == Some("") && !call.record.tool_calls.is_empty() {
+        let is_empty = call.record.response.as_deref().is_none_or(str::is_empty);
+        if is_empty && (call.record.error.is_some() || !call.record.tool_calls.is_empty()) {
             call.record.response = None;
         }
         let mut records = vec![call.record()];
         for result in results {
             self.inputs.turns.push(result);
-            records.extend(self.tool(self.inputs.turns.len() - 1, time_ms));
+            records.extend(self.tool(self.inputs.turns.len() - 1, None, time_ms));
         }
         records
     }
@@ -404,7 +386,7 @@ impl<'a> Turns<'a> {
     }
 
     /// The record of the tool whose result a message of the prompt is.
-    fn tool(&mut self, index: usize, time_ms: Option<i64>) -> Option<Record<'a>> {
+    fn tool(&mut self, index: usize, begun_ms: Option<i64>, time_ms: Option<i64>) -> Option<Record<'a>> {
         let has_session = self.frame.session_id.is_some();
         let result = &mut self.inputs.turns.get_mut(index)?.message;
         let at = match (&result.call_id, &result.tool) {
@@ -418,8 +400,8 @@ impl<'a> Turns<'a> {
             result.call_id.take_if(|id| id.len() < UNIQUE_ID_CHARS);
         }
         let (name, args, begun_ms) = match asked {
-            Some(Asked { call, time_ms }) => (call.name, Some(call.args), time_ms),
-            None => (result.tool.clone()?, None, None),
+            Some(Asked { call, time_ms }) => (call.name, Some(call.args), begun_ms.or(time_ms)),
+            None => (result.tool.clone()?, None, begun_ms),
         };
         let mut call = Call::tool(self.frame.container, Some(name));
         call.record.session_id = self.frame.session_id.clone();
@@ -446,6 +428,11 @@ impl<'a> Turns<'a> {
         }
     }
 
+    /// How the texts of parts become one: those of Gemini are pieces of one text.
+    fn joined(&self) -> Joined {
+        if self.frame.dialect == Some(Dialect::Gemini) { Joined::AsTheyStand } else { Joined::ByLines }
+    }
+
     /// The call of what was said last, when nobody answered.
     pub fn finish(&mut self) -> Option<Record<'a>> {
         let time_ms = self.waits.take()?;
@@ -460,17 +447,25 @@ impl<'a> Turns<'a> {
 pub(super) fn lend<'a>(mut about: Json<'a>, call: &mut Call<'a>) {
     for key in USAGE_KEYS {
         if about.get(key).is_some_and(Usage::is_one)
-            && let Some(usage) = about.take(key)
+            && let Some(mut usage) = about.take(key)
         {
             Usage::of(&usage).fill(&mut call.record);
+            call.served = call.served.take().or_else(|| take_text(&mut usage, "model"));
         }
     }
-    if let Some(mut model) = about.take("model") {
+    if let Some(documents) = about.take("documents") {
+        call.record.context.extend(passages(documents));
+    }
+    let took = about.take("total_duration_ns");
+    call.reported_latency(took.as_ref(), values::Unit::Ns);
+    let error = ["error", "errorMessage", "error_message"].iter().find_map(|key| about.take(key)).and_then(error_of);
+    call.record.error = call.record.error.take().or(error);
+    if let Some(mut model) = about.take("model").or_else(|| about.take("modelVersion").or_else(|| about.take("model_version"))) {
         let named = match model {
             Json::String(name) => Some(name),
             _ => ["id", "name", "model"].into_iter().find_map(|key| take_text(&mut model, key)),
         };
-        call.served = named.filter(|name| !name.is_empty());
+        call.served = named.filter(|name| !name.is_empty()).or(call.served.take());
     }
     for (begin, end) in SPANS {
         if about.get(begin).is_some() && about.get(end).is_some() {
@@ -506,6 +501,29 @@ pub(super) fn is_log(messages: &[Json<'_>]) -> bool {
     !messages.is_empty()
         && messages.iter().all(is_message)
         && messages.iter().any(|message| is_answer(message) && tells_call(message))
+}
+
+/// A message of these entries, those that are absent left out.
+pub(super) fn message<'a>(
+    role: Speaker,
+    content: Option<Json<'a>>,
+    about: impl IntoIterator<Item = (&'static str, Option<Json<'a>>)>,
+) -> Json<'a> {
+    let about = about.into_iter().filter_map(|(key, value)| Some((key.into(), value?)));
+    let mut entries = vec![("role".into(), Json::String(role.role().into()))];
+    entries.extend(content.map(|content| ("content".into(), content)));
+    entries.extend(about);
+    Json::Object(entries)
+}
+
+/// The entries of a conversation.
+pub(super) fn push<'a>(messages: Vec<Json<'a>>, frame: Frame<'a>, entries: &mut Entries<'a>) {
+    let container = frame.container;
+    let records = records(messages, frame);
+    if records.is_empty() {
+        entries.skipped(container, "a conversation without a message");
+    }
+    entries.list.extend(records.into_iter().map(|record| Ok(Entry::Record(record))));
 }
 
 /// The calls of a list of messages.

@@ -59,7 +59,12 @@ fn is_bare(value: &Json<'_>) -> bool {
 
 fn is_sharegpt(value: &Json<'_>) -> bool {
     let list = value.get("conversations").or_else(|| value.get("conversation")).and_then(Json::as_array);
-    list.is_some_and(|list| !list.is_empty() && list.iter().all(|turn| turn.as_object().is_some()))
+    list.is_some_and(|list| !list.is_empty() && list.iter().all(is_turn))
+}
+
+/// Whether an element of a list is something said, by whomever.
+fn is_turn(turn: &Json<'_>) -> bool {
+    ["role", "from", "value", "content", "text", "tool_calls"].iter().any(|key| turn.get(key).is_some())
 }
 
 /// A response body alone.

@@ -10,15 +10,20 @@
 //!
 //! **Limits**: a key of a writer in a record of somebody else can mislead; `--format-in` overrides.
 
+mod adk;
+mod answers;
 mod attributes;
+mod autogen;
 mod azure;
 mod batches;
 mod bedrock_log;
 mod chat;
 mod claude_code;
 mod codex;
+mod coding;
 mod conversation;
 mod evals;
+mod exports;
 mod gemini_cli;
 mod helicone;
 mod inspect;
@@ -35,6 +40,7 @@ mod servers;
 mod session;
 mod span;
 mod streams;
+mod transcript;
 mod weave;
 
 use std::sync::LazyLock;
@@ -68,7 +74,7 @@ pub struct Writer {
 type NewJoiner = fn(&Limits) -> Box<dyn Joiner>;
 
 /// All writers, in the order in which values are told.
-pub static WRITERS: [&Writer; 29] = [
+pub static WRITERS: [&Writer; 34] = [
     &otlp::OTLP,
     &bedrock_log::WRITER,
     &mcp::MCP,
@@ -81,6 +87,7 @@ pub static WRITERS: [&Writer; 29] = [
     &weave::WRITER,
     &helicone::WRITER,
     &azure::WRITER,
+    &coding::WRITER,
     &claude_code::WRITER,
     &codex::WRITER,
     &gemini_cli::WRITER,
@@ -90,6 +97,10 @@ pub static WRITERS: [&Writer; 29] = [
     &otlp::PHOENIX,
     &otlp::CONSOLE,
     &servers::SGLANG,
+    &exports::WRITER,
+    &adk::WRITER,
+    &autogen::WRITER,
+    &answers::WRITER,
     &lines::SHAREGPT,
     &chat::WRITER,
     &servers::VLLM,

@@ -166,6 +166,11 @@ pub(super) fn is_call(object: &Json<'_>) -> bool {
 
 /// Whether an object has nothing that a record could be made of: whoever takes it for a line without a call loses none.
 pub(super) fn holds_no_call(object: &Json<'_>) -> bool {
+    holds_no_call_beside(object, "")
+}
+
+/// Whether an object has nothing that a record could be made of, but for what stands under one key.
+pub(super) fn holds_no_call_beside(object: &Json<'_>, beside: &str) -> bool {
     let entries = object.as_object().unwrap_or_default();
     let is_needed = |key: &str| {
         key == "choices"
@@ -174,7 +179,7 @@ pub(super) fn holds_no_call(object: &Json<'_>) -> bool {
                 LLM_NEEDS.contains(&target.field) || matches!(target.field, Field::Tool | Field::WasHallucination)
             })
     };
-    !entries.iter().any(|(key, value)| !value.is_null() && is_needed(key))
+    !entries.iter().any(|(key, value)| !value.is_null() && key != beside && is_needed(key))
 }
 
 /// What an object says of a call beside its texts, where a record lacks it: ids, model, times, token counts.
