@@ -187,6 +187,11 @@ impl RecordReader {
     fn read_line<'a>(&self, line: text_line::Line<'a>, at: usize) -> Parsed<'a> {
         let values = match line {
             text_line::Line::Entry(entry) => return Parsed::One(Ok(entry)),
+            text_line::Line::Entries(entries) => {
+                let of = |entry: Result<Entry<'a>, String>| entry.and_then(|entry| self.settled(entry));
+                let rejected = |reason| Rejected { byte: at, reason };
+                Values::Many(entries.into_iter().map(|entry| of(entry).map_err(rejected)).collect())
+            }
             text_line::Line::Rejected(reason) => {
                 return Parsed::One(Err(Rejected { byte: at, reason: reason.to_owned() }));
             }

@@ -42,7 +42,8 @@ fn is_session(value: &Json<'_>) -> bool {
 }
 
 fn is_event(value: &Json<'_>) -> bool {
-    has_any(value, &["invocationId", "invocation_id"]) && value.get("author").is_some_and(|author| author.as_str().is_some())
+    has_any(value, &["invocationId", "invocation_id"])
+        && value.get("author").is_some_and(|author| author.as_str().is_some())
 }
 
 fn is_case(value: &Json<'_>) -> bool {
@@ -81,7 +82,8 @@ fn read<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
 
 /// What an event says, as a message; the name of one that says nothing.
 fn said<'a>(mut event: Json<'a>) -> Result<Json<'a>, &'static str> {
-    let mut either = |camel: &str, snake: &str| event.take(camel).or_else(|| event.take(snake)).filter(|value| !value.is_null());
+    let mut either =
+        |camel: &str, snake: &str| event.take(camel).or_else(|| event.take(snake)).filter(|value| !value.is_null());
     let error = either("errorMessage", "error_message").or_else(|| either("errorCode", "error_code"));
     let about = [
         ("usageMetadata", either("usageMetadata", "usage_metadata")),

@@ -57,8 +57,15 @@ const PREFERENCES: [[&str; 2]; 8] = [
 const STEMS: [&str; 7] = ["response", "answer", "output", "completion", "conversation", "generation", "assistant"];
 
 /// The signs of contestants.
-const SIGNS: [[&str; 2]; 7] =
-    [["_a", "_b"], ["_A", "_B"], ["_1", "_2"], ["_0", "_1"], ["1", "2"], ["_model_a", "_model_b"], ["_model_1", "_model_2"]];
+const SIGNS: [[&str; 2]; 7] = [
+    ["_a", "_b"],
+    ["_A", "_B"],
+    ["_1", "_2"],
+    ["_0", "_1"],
+    ["1", "2"],
+    ["_model_a", "_model_b"],
+    ["_model_1", "_model_2"],
+];
 
 /// What models of contestants are called, without the sign.
 const MODELS: [&str; 4] = ["model", "generator", "model_name", "policy"];
@@ -72,11 +79,45 @@ pub(super) const WRITER: Writer = Writer {
     about: "rows of data sets with several answers to one question",
     told_by: "`chosen` and `rejected`, `response_a` and `response_b`, a list of `completions` beside a question, ...",
     marks: &[
-        "chosen", "preferred_output", "chosen_response", "response_chosen", "preferred", "accepted", "better", "positive",
-        "response_a", "response_A", "response_1", "response_0", "response1", "response_model_a", "answer_a", "answer_A",
-        "answer_1", "answer1", "output_a", "output_1", "output1", "completion_a", "completion_1", "conversation_a",
-        "conversation_1", "generation_1", "assistant_a", "completions", "responses", "answers", "outputs", "generations",
-        "candidates", "choices", "turns", "text", "chat", "contents", "message_tree_id",
+        "chosen",
+        "preferred_output",
+        "chosen_response",
+        "response_chosen",
+        "preferred",
+        "accepted",
+        "better",
+        "positive",
+        "response_a",
+        "response_A",
+        "response_1",
+        "response_0",
+        "response1",
+        "response_model_a",
+        "answer_a",
+        "answer_A",
+        "answer_1",
+        "answer1",
+        "output_a",
+        "output_1",
+        "output1",
+        "completion_a",
+        "completion_1",
+        "conversation_a",
+        "conversation_1",
+        "generation_1",
+        "assistant_a",
+        "completions",
+        "responses",
+        "answers",
+        "outputs",
+        "generations",
+        "candidates",
+        "choices",
+        "turns",
+        "text",
+        "chat",
+        "contents",
+        "message_tree_id",
     ],
     matches: |value| Shape::of(value).is_some(),
     read,
@@ -111,7 +152,9 @@ impl Shape {
         if value.get("message_tree_id").is_some() && value.pointer("/prompt/replies").is_some() {
             return Some(Shape::Tree);
         }
-        if let Some(two) = PREFERENCES.into_iter().find(|two| two.iter().all(|key| value.get(key).is_some_and(is_given))) {
+        if let Some(two) =
+            PREFERENCES.into_iter().find(|two| two.iter().all(|key| value.get(key).is_some_and(is_given)))
+        {
             return Some(Shape::Two(two));
         }
         let contest = value.as_object().unwrap_or_default().iter().find_map(|(key, answer)| {
@@ -125,11 +168,14 @@ impl Shape {
 
     fn of_list(value: &Json<'_>) -> Option<Shape> {
         if value.get("choices").and_then(Json::as_array).is_some_and(|all| {
-            !all.is_empty() && all.iter().all(|choice| choice.get("turns").is_some_and(|turns| turns.as_array().is_some()))
+            !all.is_empty()
+                && all.iter().all(|choice| choice.get("turns").is_some_and(|turns| turns.as_array().is_some()))
         }) {
             return Some(Shape::Benchmark);
         }
-        let is_texts = |list: &Json<'_>| list.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(|text| text.as_str().is_some()));
+        let is_texts = |list: &Json<'_>| {
+            list.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(|text| text.as_str().is_some()))
+        };
         if has_all(value, &["question_id", "turns"]) && value.get("turns").is_some_and(is_texts) {
             return Some(Shape::Questions);
         }
@@ -154,8 +200,11 @@ impl Shape {
     }
 
     fn of_text(value: &Json<'_>) -> Option<Shape> {
-        let is_text = |key: &&str| value.get(key).and_then(Json::as_str).is_some_and(|text| transcript::messages(text).is_some());
-        if let Some(key) = ["text", "chat"].into_iter().find(is_text).filter(|_| !is_asked(value) && !is_answered(value)) {
+        let is_text =
+            |key: &&str| value.get(key).and_then(Json::as_str).is_some_and(|text| transcript::messages(text).is_some());
+        if let Some(key) =
+            ["text", "chat"].into_iter().find(is_text).filter(|_| !is_asked(value) && !is_answered(value))
+        {
             return Some(Shape::Text(key));
         }
         let contents = value.get("contents").and_then(Json::as_array).unwrap_or_default();
@@ -322,12 +371,17 @@ fn tree<'a>(mut row: Json<'a>, entries: &mut Entries<'a>) {
             _ => Vec::new(),
         };
         let role = speaker.map_or("user", Speaker::role);
-        let said = [("role".into(), Json::String(role.into())), ("content".into(), message.take("text").unwrap_or_default())];
+        let said =
+            [("role".into(), Json::String(role.into())), ("content".into(), message.take("text").unwrap_or_default())];
         let mut way = way;
         way.push(Json::Object(said.into_iter().collect()));
         if speaker == Some(Speaker::Model) && answers < ANSWERS_MAX {
             answers += 1;
-            let own = [("id", message.take("message_id")), ("created_at", message.take("created_date")), ("session_id", id.clone())];
+            let own = [
+                ("id", message.take("message_id")),
+                ("created_at", message.take("created_date")),
+                ("session_id", id.clone()),
+            ];
             let own = own.into_iter().filter_map(|(key, value)| Some((key.into(), value?)));
             let given = Given { answer: Json::Array(way.clone()), model: message.take("model_name") };
             entries.push(record(&Json::Object(own.collect()), given).map(crate::record::Entry::Record));
@@ -375,7 +429,9 @@ fn record<'a>(row: &Json<'a>, given: Given<'a>) -> Result<Record<'a>, String> {
     }
     // Chats that a list of messages begins stand under the name of documents in some sets.
     for (key, value) in &mut entries {
-        if key == "context" && value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(body::message::has_role)) {
+        if key == "context"
+            && value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(body::message::has_role))
+        {
             *key = "messages".into();
         }
     }

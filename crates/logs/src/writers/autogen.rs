@@ -138,7 +138,9 @@ fn said<'a>(mut value: Json<'a>) -> Option<Json<'a>> {
     ];
     let (content, calls) = match content {
         Some(Json::Array(calls)) if speaker == Speaker::Model => (None, Some(Json::Array(calls))),
-        Some(Json::Array(results)) if speaker == Speaker::Tool => (Some(Json::Array(results.into_iter().map(result).collect())), None),
+        Some(Json::Array(results)) if speaker == Speaker::Tool => {
+            (Some(Json::Array(results.into_iter().map(result).collect())), None)
+        }
         content => (content, None),
     };
     let role = if speaker == Speaker::Tool { Speaker::User } else { speaker };
@@ -164,7 +166,10 @@ struct Events {
 
 impl Events {
     fn new(_: &Limits) -> Events {
-        Events { begun: Waiting::default(), asked: LruCache::new(NonZeroUsize::new(ASKED_MAX).unwrap_or(NonZeroUsize::MIN)) }
+        Events {
+            begun: Waiting::default(),
+            asked: LruCache::new(NonZeroUsize::new(ASKED_MAX).unwrap_or(NonZeroUsize::MIN)),
+        }
     }
 
     /// Remembers the calls that an answer asks for.
@@ -252,7 +257,11 @@ fn answer<'a>(mut response: Json<'a>) -> Result<Json<'a>, Json<'a>> {
         content => (content, None),
     };
     let stop = response.take("finish_reason").filter(|_| calls.is_none());
-    Ok(message(Speaker::Model, content, [("tool_calls", calls), ("stop_reason", stop), ("usage", response.take("usage"))]))
+    Ok(message(
+        Speaker::Model,
+        content,
+        [("tool_calls", calls), ("stop_reason", stop), ("usage", response.take("usage"))],
+    ))
 }
 
 /// A call of a tool.

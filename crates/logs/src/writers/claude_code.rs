@@ -103,13 +103,22 @@ fn is_printed(value: &Json<'_>) -> bool {
         "user" | "assistant" => has_any(value, &["session_id", "parent_tool_use_id"]) && is_said(),
         kind @ ("system" | "result") => {
             let has_subtype = value.get("subtype").is_some_and(|subtype| subtype.as_str().is_some());
-            value.get("session_id").is_some() && has_subtype && (kind == "system" || has_any(value, &["num_turns", "is_error"]))
+            value.get("session_id").is_some()
+                && has_subtype
+                && (kind == "system" || has_any(value, &["num_turns", "is_error"]))
         }
         "" => {
             let is_result = has_all(value, &["subtype", "num_turns", "duration_api_ms", "session_id"]);
-            is_result || (value.get("parent_tool_use_id").is_some() && value.get("content").is_some_and(is_content) && native::holds_no_call_beside(value, "usage"))
+            is_result
+                || (value.get("parent_tool_use_id").is_some()
+                    && value.get("content").is_some_and(is_content)
+                    && native::holds_no_call_beside(value, "usage"))
         }
-        kind => PRINTED.contains(&kind) && has_any(value, &["session_id", "parent_tool_use_id"]) && native::holds_no_call(value),
+        kind => {
+            PRINTED.contains(&kind)
+                && has_any(value, &["session_id", "parent_tool_use_id"])
+                && native::holds_no_call(value)
+        }
     }
 }
 

@@ -52,7 +52,17 @@ pub(super) const WRITER: Writer = Writer {
     about: "sessions of GitHub Copilot, opencode, Continue, Zed, Qwen Code; histories of prompts",
     told_by: "`requests` with `response`; `type` with `data` of the Copilot CLI; `sessionID` with `messageID`; `history` with `contextItems`; `User` and `Agent`",
     marks: &[
-        "requests", "requestId", "data", "info", "sessionID", "history", "messages", "uuid", "display", "ts", "messageId",
+        "requests",
+        "requestId",
+        "data",
+        "info",
+        "sessionID",
+        "history",
+        "messages",
+        "uuid",
+        "display",
+        "ts",
+        "messageId",
         "eventName",
     ],
     matches: |value| Client::of(value).is_some(),
@@ -81,7 +91,8 @@ impl Client {
         let list = |key: &str| value.get(key).and_then(Json::as_array).filter(|list| !list.is_empty());
         let has_only = |keys: &[&str]| entries.iter().all(|(key, _)| keys.contains(&key.as_ref()));
         let is_request = |request: &Json<'_>| {
-            request.get("message").is_some_and(|message| has_any(message, &["text", "parts"])) && has_any(request, &["response", "responseId", "requestId"])
+            request.get("message").is_some_and(|message| has_any(message, &["text", "parts"]))
+                && has_any(request, &["response", "responseId", "requestId"])
         };
         if list("requests").is_some_and(|all| all.iter().all(is_request)) {
             return Some(Client::Copilot);
@@ -90,7 +101,9 @@ impl Client {
             return Some(Client::CopilotRequest);
         }
         let kind = text(value, "type");
-        if has_all(value, &["data", "id", "timestamp"]) && COPILOT_EVENTS.iter().any(|group| kind.split_once('.').is_some_and(|(first, _)| first == *group)) {
+        if has_all(value, &["data", "id", "timestamp"])
+            && COPILOT_EVENTS.iter().any(|group| kind.split_once('.').is_some_and(|(first, _)| first == *group))
+        {
             return Some(Client::CopilotCli);
         }
         let is_exported = |message: &Json<'_>| has_all(message, &["info", "parts"]);
@@ -108,7 +121,10 @@ impl Client {
             return Some(Client::Continue);
         }
         let is_tagged = |message: &Json<'_>| {
-            matches!(message, Json::String(text) if text == "Resume") || message.as_object().is_some_and(|tag| matches!(tag, [(name, _)] if name == "User" || name == "Agent"))
+            matches!(message, Json::String(text) if text == "Resume")
+                || message
+                    .as_object()
+                    .is_some_and(|tag| matches!(tag, [(name, _)] if name == "User" || name == "Agent"))
         };
         if list("messages").is_some_and(|all| all.iter().all(is_tagged)) {
             return Some(Client::Zed);
@@ -119,8 +135,10 @@ impl Client {
         }
         let history = "a prompt in the history of a client, without its call";
         if has_all(value, &["session_id", "ts", "text"]) && entries.len() == 3
-            || has_all(value, &["display", "timestamp"]) && has_only(&["display", "timestamp", "project", "pastedContents", "sessionId"])
-            || has_all(value, &["sessionId", "messageId", "message", "timestamp"]) && has_only(&["sessionId", "messageId", "type", "message", "timestamp"])
+            || has_all(value, &["display", "timestamp"])
+                && has_only(&["display", "timestamp", "project", "pastedContents", "sessionId"])
+            || has_all(value, &["sessionId", "messageId", "message", "timestamp"])
+                && has_only(&["sessionId", "messageId", "type", "message", "timestamp"])
         {
             return Some(Client::Aside(HISTORY, history));
         }
@@ -167,7 +185,10 @@ fn read<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
         }
         Some(Client::OpencodeFile) => {
             let part = value.take("part").unwrap_or(value);
-            entries.push(Ok(Entry::Fragment(Fragment { joiner: WRITER.container, ..Fragment::of_value(Format::of(OPENCODE), part) })));
+            entries.push(Ok(Entry::Fragment(Fragment {
+                joiner: WRITER.container,
+                ..Fragment::of_value(Format::of(OPENCODE), part)
+            })));
         }
         Some(Client::Continue) => {
             let Some(Json::Array(items)) = value.take("history") else { return };
@@ -243,7 +264,8 @@ fn copilot_request<'a>(mut request: Json<'a>) -> Vec<Json<'a>> {
             let id = text(&call, "id");
             if let Some(mut result) = results.take(id) {
                 let content = result.take("content").and_then(text_of).map(Json::String);
-                let own = [("tool_call_id", Some(Json::String(id.to_owned().into()))), ("name", call.get("name").cloned())];
+                let own =
+                    [("tool_call_id", Some(Json::String(id.to_owned().into()))), ("name", call.get("name").cloned())];
                 messages.push(message(Speaker::Tool, content, own));
             }
         }
@@ -272,14 +294,26 @@ fn copilot_event<'a>(mut event: Json<'a>) -> Option<Json<'a>> {
         "user.message" => Some(message(Speaker::User, data.take("content"), [at])),
         "system.message" => Some(message(Speaker::System, data.take("content"), [at])),
         "assistant.message" => {
-            let about = [at, ("id", data.take("messageId")), ("model", data.take("model")), ("tool_calls", data.take("toolRequests"))];
+            let about = [
+                at,
+                ("id", data.take("messageId")),
+                ("model", data.take("model")),
+                ("tool_calls", data.take("toolRequests")),
+            ];
             Some(message(Speaker::Model, data.take("content"), about))
         }
         "tool.execution_complete" => {
             let failed = data.get("success").and_then(Json::as_bool) == Some(false);
-            let content = data.take("result").or_else(|| data.take("error")).map(|mut result| result.take("content").or_else(|| result.take("message")).unwrap_or(result));
+            let content = data
+                .take("result")
+                .or_else(|| data.take("error"))
+                .map(|mut result| result.take("content").or_else(|| result.take("message")).unwrap_or(result));
             let status = failed.then(|| Json::String("error".into()));
-            Some(message(Speaker::Tool, content, [at, ("tool_call_id", data.take("toolCallId")), ("name", data.take("toolName")), ("status", status)]))
+            Some(message(
+                Speaker::Tool,
+                content,
+                [at, ("tool_call_id", data.take("toolCallId")), ("name", data.take("toolName")), ("status", status)],
+            ))
         }
         _ => None,
     }
@@ -297,12 +331,20 @@ fn opencode_message<'a>(mut info: Json<'a>, parts: Vec<Json<'a>>) -> Vec<Json<'a
                 let name = part.take("tool");
                 let mut state = part.take("state").unwrap_or_default();
                 let call = [("id", id.clone()), ("name", name.clone()), ("arguments", state.take("input"))];
-                calls.push(Json::Object(call.into_iter().filter_map(|(key, value)| Some((key.into(), value?))).collect()));
+                calls.push(Json::Object(
+                    call.into_iter().filter_map(|(key, value)| Some((key.into(), value?))).collect(),
+                ));
                 let is_error = text(&state, "status") == "error";
                 let status = is_error.then(|| Json::String("error".into()));
                 let mut time = state.take("time").unwrap_or_default();
                 if let Some(output) = state.take("output").or_else(|| state.take("error")) {
-                    let about = [("tool_call_id", id), ("name", name), ("status", status), ("begun_at", time.take("start")), ("timestamp", time.take("end"))];
+                    let about = [
+                        ("tool_call_id", id),
+                        ("name", name),
+                        ("status", status),
+                        ("begun_at", time.take("start")),
+                        ("timestamp", time.take("end")),
+                    ];
                     results.push(message(Speaker::Tool, Some(output), about));
                 }
             }
@@ -315,7 +357,9 @@ fn opencode_message<'a>(mut info: Json<'a>, parts: Vec<Json<'a>>) -> Vec<Json<'a
         return vec![message(Speaker::User, content, [("timestamp", time.take("created"))])];
     }
     let time = if calls.is_empty() { ("time", Some(time)) } else { ("timestamp", time.take("created")) };
-    let error = info.take("error").map(|mut error| error.take("data").and_then(|mut data| data.take("message")).unwrap_or(error));
+    let error = info
+        .take("error")
+        .map(|mut error| error.take("data").and_then(|mut data| data.take("message")).unwrap_or(error));
     let about = [
         time,
         ("id", info.take("id")),
@@ -396,7 +440,11 @@ fn zed_result<'a>(id: Cow<'a, str>, mut result: Json<'a>) -> Json<'a> {
     let is_error = result.get("is_error").and_then(Json::as_bool) == Some(true);
     let content = result.take("content").map(|mut content| content.take("Text").unwrap_or(content));
     let status = is_error.then(|| Json::String("error".into()));
-    message(Speaker::Tool, content, [("tool_call_id", Some(Json::String(id))), ("name", result.take("tool_name")), ("status", status)])
+    message(
+        Speaker::Tool,
+        content,
+        [("tool_call_id", Some(Json::String(id))), ("name", result.take("tool_name")), ("status", status)],
+    )
 }
 
 /// A line of Qwen Code as a message: results of tools are said in the role of the user.
@@ -437,7 +485,8 @@ impl Session {
         for (id, (place, info)) in self.messages {
             let is_answer = text(&info, "role") == "assistant";
             let last = (id.clone(), char::MAX.to_string());
-            let own: Vec<(String, String)> = self.parts.range((id.clone(), String::new())..=last).map(|(key, _)| key.clone()).collect();
+            let own: Vec<(String, String)> =
+                self.parts.range((id.clone(), String::new())..=last).map(|(key, _)| key.clone()).collect();
             let parts = own.iter().filter_map(|key| Some(self.parts.remove(key)?.1)).collect();
             let said = opencode_message(info, parts).into_iter().filter_map(|said| Message::of(said).ok());
             let records: Vec<_> = said.flat_map(|said| turns.say(said)).collect();

@@ -105,11 +105,13 @@ impl Speaker {
             _ => None,
         };
         let by_name = || ROLE_KEYS.iter().chain(&SPEAKER_KEYS).find_map(|key| of_name(message.get(key)?));
+        // LangChain names the class of a message.
+        let by_class = || of_name(message.get("id")?.as_array()?.last()?);
         let by_flag = || {
             let is_user = IS_USER_KEYS.iter().find_map(|key| message.get(key)?.as_bool());
             is_user.map(|is_user| if is_user { Speaker::User } else { Speaker::Model })
         };
-        by_name().or_else(by_flag)
+        by_name().or_else(by_class).or_else(by_flag)
     }
 
     /// The role of messages.
@@ -245,7 +247,10 @@ fn with_attachments<'a>(content: Option<Json<'a>>, attachments: Option<Json<'a>>
         let text = take_text(&mut file, "extracted_content").filter(|text| !text.is_empty())?;
         let source = [("type".into(), Json::String("text".into())), ("data".into(), Json::String(text))];
         let title = file.take("file_name").map(|name| ("title".into(), name));
-        let own = [("type".into(), Json::String("document".into())), ("source".into(), Json::Object(source.into_iter().collect()))];
+        let own = [
+            ("type".into(), Json::String("document".into())),
+            ("source".into(), Json::Object(source.into_iter().collect())),
+        ];
         Some(Json::Object(own.into_iter().chain(title).collect()))
     });
     let documents: Vec<Json<'a>> = documents.collect();
@@ -312,13 +317,15 @@ impl<'a> Turns<'a> {
     /// Takes what the model is given.
     pub fn ask(&mut self, mut message: Message<'a>) -> Vec<Record<'a>> {
         let begun_ms = message.about.take("begun_at").and_then(|at| values::moment_ms(&at));
+        let took = message.about.take("took_s");
         let time_ms = message.time_ms();
         let (first, speaker) = (self.inputs.turns.len(), message.speaker);
         self.inputs.add(message.said, self.joined());
         let mut records = Vec::new();
         for index in first..self.inputs.turns.len() {
             if self.inputs.turns[index].message.role == "tool" {
-                records.extend(self.tool(index, begun_ms, time_ms));
+                let record = self.tool(index, begun_ms, time_ms).map(|record| timed(record, took.as_ref()));
+                records.extend(record);
             }
         }
         if speaker != Speaker::System && self.inputs.turns.len() > first {
@@ -443,6 +450,15 @@ impl<'a> Turns<'a> {
     }
 }
 
+/// The record of a tool with how long it took, where its result says so.
+fn timed<'a>(mut record: Record<'a>, took: Option<&Json<'_>>) -> Record<'a> {
+    if let Some(Ok(ms)) = took.map(|took| values::duration_ms(took, values::Unit::S)) {
+        record.execution_time_ms = Some(ms);
+        record.latency_source = Some(crate::record::LatencySource::Reported);
+    }
+    record
+}
+
 /// Puts what a message says of its call where the record lacks it.
 pub(super) fn lend<'a>(mut about: Json<'a>, call: &mut Call<'a>) {
     for key in USAGE_KEYS {
@@ -460,7 +476,9 @@ pub(super) fn lend<'a>(mut about: Json<'a>, call: &mut Call<'a>) {
     call.reported_latency(took.as_ref(), values::Unit::Ns);
     let error = ["error", "errorMessage", "error_message"].iter().find_map(|key| about.take(key)).and_then(error_of);
     call.record.error = call.record.error.take().or(error);
-    if let Some(mut model) = about.take("model").or_else(|| about.take("modelVersion").or_else(|| about.take("model_version"))) {
+    if let Some(mut model) =
+        about.take("model").or_else(|| about.take("modelVersion").or_else(|| about.take("model_version")))
+    {
         let named = match model {
             Json::String(name) => Some(name),
             _ => ["id", "name", "model"].into_iter().find_map(|key| take_text(&mut model, key)),

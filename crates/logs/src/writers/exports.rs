@@ -46,7 +46,19 @@ pub(super) const WRITER: Writer = Writer {
     container: Container::named("chat_export"),
     about: "exports of chat applications: ChatGPT, Open WebUI, LibreChat, Chatbot UI, text-generation-webui, Character.AI, Grok, Gemini Apps",
     told_by: "`mapping` of messages; `chat` with `history`; `messages` with `isCreatedByUser`; `internal` and `visible`; `safeHtmlItem`",
-    marks: &["mapping", "chat", "isCreatedByUser", "messages", "messagesTree", "history", "internal", "turns", "responses", "safeHtmlItem", "header"],
+    marks: &[
+        "mapping",
+        "chat",
+        "isCreatedByUser",
+        "messages",
+        "messagesTree",
+        "history",
+        "internal",
+        "turns",
+        "responses",
+        "safeHtmlItem",
+        "header",
+    ],
     matches: |value| App::of(value).is_some(),
     read,
     joiner: None,
@@ -72,30 +84,45 @@ impl App {
         if value.get("mapping").and_then(Json::as_object).is_some_and(|nodes| nodes.iter().all(is_node)) {
             return Some(App::ChatGpt);
         }
-        if value.get("chat").is_some_and(|chat| chat.pointer("/history/messages").is_some() || (chat.get("models").is_some() && chat.get("messages").is_some())) {
+        if value.get("chat").is_some_and(|chat| {
+            chat.pointer("/history/messages").is_some()
+                || (chat.get("models").is_some() && chat.get("messages").is_some())
+        }) {
             return Some(App::OpenWebUi);
         }
-        let is_librechat = |message: &Json<'_>| message.get("isCreatedByUser").is_some() && has_any(message, &["messageId", "text"]);
-        if value.get("conversationId").is_some() && ["messages", "messagesTree"].into_iter().any(|key| list(key).is_some_and(|all| all.iter().all(is_librechat))) {
+        let is_librechat =
+            |message: &Json<'_>| message.get("isCreatedByUser").is_some() && has_any(message, &["messageId", "text"]);
+        if value.get("conversationId").is_some()
+            && ["messages", "messagesTree"]
+                .into_iter()
+                .any(|key| list(key).is_some_and(|all| all.iter().all(is_librechat)))
+        {
             return Some(App::LibreChat);
         }
-        if has_all(value, &["history", "folders"]) && list("history").is_some_and(|all| all.iter().all(|chat| chat.get("messages").is_some())) {
+        if has_all(value, &["history", "folders"])
+            && list("history").is_some_and(|all| all.iter().all(|chat| chat.get("messages").is_some()))
+        {
             return Some(App::ChatbotUi);
         }
-        let is_pair = |pair: &Json<'_>| pair.as_array().is_some_and(|pair| pair.len() == 2 && pair.iter().all(|text| text.as_str().is_some()));
+        let is_pair = |pair: &Json<'_>| {
+            pair.as_array().is_some_and(|pair| pair.len() == 2 && pair.iter().all(|text| text.as_str().is_some()))
+        };
         if value.get("visible").is_some() && list("internal").is_some_and(|pairs| pairs.iter().all(is_pair)) {
             return Some(App::Textgen);
         }
         if list("turns").is_some_and(|turns| turns.iter().all(|turn| has_all(turn, &["candidates", "author"]))) {
             return Some(App::Character);
         }
-        let is_response = |response: &Json<'_>| response.get("response").is_some_and(|said| has_all(said, &["sender", "message"]));
+        let is_response =
+            |response: &Json<'_>| response.get("response").is_some_and(|said| has_all(said, &["sender", "message"]));
         if list("responses").is_some_and(|all| all.iter().all(is_response)) {
             return Some(App::Grok);
         }
         let is_entry = has_all(value, &["header", "title", "time"]);
-        (is_entry && (value.get("safeHtmlItem").is_some() || value.get("header").and_then(Json::as_str).is_some_and(is_gemini)))
-            .then_some(App::Takeout)
+        (is_entry
+            && (value.get("safeHtmlItem").is_some()
+                || value.get("header").and_then(Json::as_str).is_some_and(is_gemini)))
+        .then_some(App::Takeout)
     }
 }
 
@@ -119,7 +146,12 @@ fn read<'a>(value: Json<'a>, entries: &mut Entries<'a>) {
 
 /// The branch of a tree that ends in a node, or in the last leaf: its nodes, the first one first. `parent_of` names the node
 /// above.
-fn branch<'a>(mut nodes: Vec<(Cow<'a, str>, Json<'a>)>, end: Option<&str>, parent: &str, children: &str) -> Vec<Json<'a>> {
+fn branch<'a>(
+    mut nodes: Vec<(Cow<'a, str>, Json<'a>)>,
+    end: Option<&str>,
+    parent: &str,
+    children: &str,
+) -> Vec<Json<'a>> {
     let mut places: std::collections::HashMap<String, usize> =
         nodes.iter().enumerate().map(|(place, (id, _))| (id.to_string(), place)).collect();
     let name = |value: &Json<'_>, key: &str| value.get(key).and_then(Json::as_str).map(str::to_owned);
@@ -358,7 +390,8 @@ fn chatbot_ui<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
         let model = chat.take("model").map(|mut model| model.take("id").unwrap_or(model));
         let model = model.and_then(|model| crate::record::values::name(model).ok().flatten());
         let system = take_text(&mut chat, "prompt").filter(|text| !text.is_empty());
-        let frame = Frame { container: CHATBOT_UI, session_id: take_name(&mut chat, "id"), model, system, ..Frame::default() };
+        let frame =
+            Frame { container: CHATBOT_UI, session_id: take_name(&mut chat, "id"), model, system, ..Frame::default() };
         conversation::push(messages, frame, entries);
     }
 }
@@ -418,7 +451,9 @@ fn takeout<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
         Some(one @ Json::Object(_)) => vec![one],
         _ => return entries.skipped(TAKEOUT, "an activity without an answer"),
     };
-    let texts = html.into_iter().filter_map(|mut item| take_text(&mut item, "html").or_else(|| take_text(&mut item, "htmlValue")));
+    let texts = html
+        .into_iter()
+        .filter_map(|mut item| take_text(&mut item, "html").or_else(|| take_text(&mut item, "htmlValue")));
     let answer = texts.map(|html| text_of_html(&html)).collect::<Vec<_>>().join("\n");
     let mut call = Call::llm(TAKEOUT);
     call.times(value.take("time"), None, None);
@@ -439,7 +474,10 @@ fn text_of_html(html: &str) -> String {
     let mut rest = html;
     while let Some(at) = rest.find('<') {
         text.push_str(&rest[..at]);
-        let Some(end) = rest[at..].find('>') else { break };
+        let Some(end) = rest[at..].find('>') else {
+            rest = &rest[at..];
+            break;
+        };
         let tag = rest[at + 1..at + end].trim_start_matches('/');
         let name = tag.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
         if BLOCKS.contains(&name) && !text.ends_with('\n') && !text.is_empty() {
@@ -463,9 +501,9 @@ mod tests {
             ("<p>Paris is the <b>capital</b>.</p><p>Yes &amp; no.</p>", "Paris is the capital.\nYes & no."),
             ("<ul><li>a &lt; b</li><li>c</li></ul>", "a < b\nc"),
             ("plain", "plain"),
-            ("a <b", "a "),
+            ("a <b", "a <b"),
         ] {
-            assert_eq!(text_of_html(html), expected.trim(), "{html}");
+            assert_eq!(text_of_html(html), expected, "{html}");
         }
     }
 
@@ -492,7 +530,9 @@ mod tests {
 
     #[test]
     fn an_activity_is_a_call_when_it_has_an_answer() {
-        let call = entry(r#"{"header":"Gemini Apps","title":"Prompted Hi","time":"2026-01-01T00:00:00Z","safeHtmlItem":[{"html":"<p>Hello.</p>"}]}"#);
+        let call = entry(
+            r#"{"header":"Gemini Apps","title":"Prompted Hi","time":"2026-01-01T00:00:00Z","safeHtmlItem":[{"html":"<p>Hello.</p>"}]}"#,
+        );
         assert_eq!(call.as_record().and_then(|record| record.response.as_deref()), Some("Hello."));
         let other = entry(r#"{"header":"Gemini Apps","title":"Used Gemini","time":"2026-01-01T00:00:00Z"}"#);
         assert!(matches!(other, Entry::Ignored(_)));

@@ -11,6 +11,7 @@
 //! **Limits**: a key of a writer in a record of somebody else can mislead; `--format-in` overrides.
 
 mod adk;
+mod agents;
 mod answers;
 mod attributes;
 mod autogen;
@@ -40,6 +41,7 @@ mod servers;
 mod session;
 mod span;
 mod streams;
+mod texts;
 mod transcript;
 mod weave;
 
@@ -51,6 +53,7 @@ use crate::{
 };
 
 pub(crate) use streams::{STREAM_END, fragment as stream_fragment};
+pub(crate) use texts::read as read_text;
 
 /// A writer of logs.
 pub struct Writer {
@@ -74,7 +77,7 @@ pub struct Writer {
 type NewJoiner = fn(&Limits) -> Box<dyn Joiner>;
 
 /// All writers, in the order in which values are told.
-pub static WRITERS: [&Writer; 34] = [
+pub static WRITERS: [&Writer; 35] = [
     &otlp::OTLP,
     &bedrock_log::WRITER,
     &mcp::MCP,
@@ -99,6 +102,7 @@ pub static WRITERS: [&Writer; 34] = [
     &servers::SGLANG,
     &exports::WRITER,
     &adk::WRITER,
+    &agents::WRITER,
     &autogen::WRITER,
     &answers::WRITER,
     &lines::SHAREGPT,

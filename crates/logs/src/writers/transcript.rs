@@ -60,7 +60,10 @@ pub(super) fn messages(text: &str) -> Option<Vec<Json<'static>>> {
     let messages = turns.into_iter().map(|(speaker, text)| {
         let entries = [("role", speaker.role()), ("content", text)];
         Json::Object(
-            entries.map(|(key, value)| (Cow::Borrowed(key), Json::String(value.to_owned().into()))).into_iter().collect(),
+            entries
+                .map(|(key, value)| (Cow::Borrowed(key), Json::String(value.to_owned().into())))
+                .into_iter()
+                .collect(),
         )
     });
     Some(messages.collect())
@@ -172,7 +175,8 @@ mod tests {
             "### Instruction:\nAdd.\n\n### Input:\n1 2\n\n### Response:\n3",
             &["user: Add.", "user: 1 2", "assistant: 3"],
         );
-        for text in ["", "Hello.", "Note: Human: Hi", "Human: Hi", "AI: a label", "Human rights: what Assistant: means"] {
+        for text in ["", "Hello.", "Note: Human: Hi", "Human: Hi", "AI: a label", "Human rights: what Assistant: means"]
+        {
             check(text, &[]);
         }
     }

@@ -142,12 +142,12 @@ impl<'a> Said<'a> {
             PartKind::Document => return self.document(part),
             PartKind::Unknown => {}
         }
-        for key in ["functionCall", "function_call", "toolUse"] {
+        for key in ["functionCall", "function_call", "toolUse", "tool_call"] {
             if let Some(call) = part.take(key) {
                 return self.call(call, turn);
             }
         }
-        for key in ["functionResponse", "function_response", "toolResult"] {
+        for key in ["functionResponse", "function_response", "toolResult", "tool_call_result"] {
             if let Some(result) = part.take(key) {
                 return self.result(result);
             }
@@ -182,8 +182,9 @@ impl<'a> Said<'a> {
         let tool = ["name", "toolName", "tool_name"].into_iter().find_map(|key| take_text(&mut result, key));
         let is_error = result.get("is_error").or_else(|| result.get("isError")).and_then(Json::as_bool) == Some(true)
             || result.get("status").and_then(Json::as_str) == Some("error");
-        let content =
-            ["content", "response", "result", "output", "toolResult", "run"].into_iter().find_map(|key| result.take(key));
+        let content = ["content", "response", "result", "output", "toolResult", "run"]
+            .into_iter()
+            .find_map(|key| result.take(key));
         let content = content.map(|mut framed| match framed.get("status").is_some() {
             true => framed.take("value").or_else(|| framed.take("result")).unwrap_or(framed),
             false => framed,
@@ -229,8 +230,8 @@ impl PartKind {
         match name {
             "text" | "input_text" | "output_text" | "refusal" | "summary_text" => PartKind::Text,
             "thinking" | "redacted_thinking" | "reasoning" | "reasoning_text" => PartKind::Thought,
-            "tool_use" | "server_tool_use" | "mcp_tool_use" | "tool_call" | "tool-call" | "toolCall" | "toolRequest"
-            | "function_call" => PartKind::Call,
+            "tool_use" | "server_tool_use" | "mcp_tool_use" | "tool_call" | "tool-call" | "toolCall"
+            | "toolRequest" | "function_call" => PartKind::Call,
             "tool_call_response" | "tool-result" | "function_call_output" | "tool_response" | "toolResponse" => {
                 PartKind::Result
             }
