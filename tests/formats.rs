@@ -287,13 +287,24 @@ fn a_writer_can_be_forced() {
     assert_eq!(reason, "read as `helicone`, it holds nothing to audit");
 }
 
+/// The table of the page is made of the writers: `UPDATE_DOCS=1 cargo test --test formats` rewrites it.
 #[test]
-fn the_page_names_every_writer() {
-    let page = fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/formats.md")).unwrap();
-    for writer in WRITERS {
-        let name = writer.container.as_str();
-        assert!(page.contains(&format!("| `{name}` |")), "{name} is not in docs/formats.md");
+fn the_page_has_the_table_of_the_writers() {
+    const HEAD: &str = "| name | what it is | told by |\n|---|---|---|\n";
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/formats.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let rows: Vec<String> = WRITERS
+        .iter()
+        .map(|writer| format!("| `{}` | {} | {} |\n", writer.container.as_str(), writer.about, writer.told_by))
+        .collect();
+    let (before, rest) = page.split_once(HEAD).unwrap();
+    let end = rest.find("\n\n").unwrap() + 1;
+    let table = rows.concat();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&path, [before, HEAD, &table, &rest[end..]].concat()).unwrap();
+        return;
     }
+    assert_eq!(&rest[..end], table, "UPDATE_DOCS=1 cargo test --test formats writes it anew");
 }
 
 /// The lines of all samples (of a document the whole).

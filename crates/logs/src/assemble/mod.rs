@@ -127,6 +127,11 @@ impl Joined {
         Joined { place, is_further: false, whole, declaration: None, is_paired: false, bytes: 0 }
     }
 
+    /// A further record of a unit that is counted with another one, or not with any.
+    pub(crate) fn further(self) -> Joined {
+        Joined { is_further: true, ..self }
+    }
+
     fn noted(mut self, note: Note) -> Joined {
         if let Whole::Record(record) = &mut self.whole {
             record.notes.add(note);

@@ -194,6 +194,11 @@ impl RecordReader {
     fn read_line<'a>(&self, line: text_line::Line<'a>, at: usize) -> Parsed<'a> {
         let values = match line {
             text_line::Line::Entry(entry) => return Parsed::One(Ok(entry)),
+            text_line::Line::Entries(entries) => {
+                let of = |entry: Result<Entry<'a>, String>| entry.and_then(|entry| self.settled(entry));
+                let rejected = |reason| Rejected { byte: at, reason };
+                Values::Many(entries.into_iter().map(|entry| of(entry).map_err(rejected)).collect())
+            }
             text_line::Line::Rejected(reason) => {
                 return Parsed::One(Err(Rejected { byte: at, reason: reason.to_owned() }));
             }
@@ -361,6 +366,11 @@ impl RecordReader {
         for _ in 0..=locate::DEPTH_MAX {
             let (mut found, mut others) = (Vec::new(), Vec::new());
             for Candidate { value, place } in candidates {
+                // A message below something else is part of a conversation that nobody knows.
+                if place.around.is_some() && writers::is_chat_line(&value) {
+                    others.push(Candidate { value, place });
+                    continue;
+                }
                 match self.recognised(value, b"", base) {
                     Ok(values) => found.push(Found { values, place }),
                     Err(value) => others.push(Candidate { value, place }),

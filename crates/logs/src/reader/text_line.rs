@@ -12,8 +12,8 @@
 //! Other logs of text are not read; a line of one that is known is named.
 
 use crate::{
-    record::{Container, Entry, Format, Ignored, Record, json::Json, values},
-    writers::{STREAM_END, mcp_fragment, stream_fragment},
+    record::{Container, Entry, Format, Ignored, Record, call::Outcome, json::Json, values},
+    writers::{STREAM_END, mcp_fragment, read_text, stream_fragment},
 };
 
 use super::python;
@@ -34,6 +34,8 @@ pub(super) enum Line<'a> {
     InString(Json<'a>),
     /// Something that needs no more reading.
     Entry(Entry<'a>),
+    /// A history that is a text.
+    Entries(Vec<Outcome<'a>>),
     /// A line of a log that is not read.
     Rejected(&'static str),
 }
@@ -64,6 +66,9 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
     }
     if ["event:", "id:", "retry:", ": "].iter().any(|field| text.starts_with(field)) && text.len() < 200 {
         return Some(Line::Entry(skipped(Container::named("stream"), "a line of a stream without data")));
+    }
+    if let Some(entries) = read_text(text) {
+        return Some(Line::Entries(entries));
     }
     if text.starts_with('"')
         && let Some(line) = in_string(text)

@@ -59,6 +59,12 @@ pub enum Dialect {
     Vendor,
     /// Ollama chat and generate.
     Ollama,
+    /// Cohere chat.
+    Cohere,
+    /// llama.cpp completion.
+    LlamaCpp,
+    /// Text Generation Inference.
+    Tgi,
     /// OpenTelemetry GenAI conventions from 1.37 on.
     GenAi,
     /// OpenTelemetry GenAI conventions up to 1.36.
@@ -100,6 +106,9 @@ impl Dialect {
             Dialect::BedrockVendor => "bedrock_vendor",
             Dialect::Vendor => "vendor",
             Dialect::Ollama => "ollama",
+            Dialect::Cohere => "cohere",
+            Dialect::LlamaCpp => "llama_cpp",
+            Dialect::Tgi => "tgi",
             Dialect::GenAi => "genai",
             Dialect::GenAi136 => "genai_1_36",
             Dialect::OpenInference => "openinference",

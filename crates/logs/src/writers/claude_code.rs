@@ -15,6 +15,11 @@
 //! continued in another file) is merged, and what was said before it was answered then. So is the note of a failed call, by
 //! id, time and text. What the user said, or a tool, is known by time and content, and waits for its answer once.
 //!
+//! What the client prints (`--output-format stream-json`), and the messages of its SDK, are such lines, too, with
+//! `session_id` and `parent_tool_use_id` in the place of `sessionId` and `agentId`. Pieces of a message (`stream_event`) are
+//! said again as a whole. The `result` of a run repeats its last message; where there is no message of its session, it is
+//! all that is known of the run, and a call.
+//!
 //! Calls of tools are paired with their results by id; a duration is the time between the two lines, which includes the
 //! time that a person took to allow the call.
 //!
@@ -70,9 +75,9 @@ const CLIENT_LINES: [&str; 3] = ["mode", "tag", "progress"];
 pub(super) const WRITER: Writer = Writer {
     container: CONTAINER,
     about: "sessions",
-    told_by: "`sessionId` with `message` or `parentUuid`, or with a `type` of the client's own (`queue-operation`) and nothing of a call",
-    marks: &["sessionId", "leafUuid", "snapshot", "toolUseResult"],
-    matches: is_line,
+    told_by: "`sessionId` with `message` or `parentUuid`, or with a `type` of the client's own (`queue-operation`) and nothing of a call; `session_id` with a `type` of the SDK",
+    marks: &["sessionId", "leafUuid", "snapshot", "toolUseResult", "session_id", "parent_tool_use_id"],
+    matches: |value| is_line(value) || is_printed(value),
     read: |value, entries| entries.push(Ok(Entry::Fragment(Fragment::of_value(Format::of(CONTAINER), value)))),
     joiner: Some(|limits| Box::new(Sessions::new(limits))),
 };
@@ -84,6 +89,37 @@ fn is_line(value: &Json<'_>) -> bool {
         || (value.get("sessionId").is_some() && has_ids() && (is_said() || value.get("parentUuid").is_some()))
         || (has_any(value, &["snapshot", "toolUseResult"]) && super::text(value, "type") == "file-history-snapshot")
         || (has_all(value, &["sessionId", "type"]) && is_client_line(value))
+}
+
+/// Types of lines that the client prints beside messages.
+const PRINTED: [&str; 6] =
+    ["system", "result", "stream_event", "control_request", "control_response", "control_cancel_request"];
+
+/// Whether the client has printed a line, or its SDK has made it.
+fn is_printed(value: &Json<'_>) -> bool {
+    let is_said = || value.get("message").is_some_and(|message| has_all(message, &["role", "content"]));
+    let is_content = |content: &Json<'_>| matches!(content, Json::String(_) | Json::Array(_));
+    match super::text(value, "type") {
+        "user" | "assistant" => has_any(value, &["session_id", "parent_tool_use_id"]) && is_said(),
+        kind @ ("system" | "result") => {
+            let has_subtype = value.get("subtype").is_some_and(|subtype| subtype.as_str().is_some());
+            value.get("session_id").is_some()
+                && has_subtype
+                && (kind == "system" || has_any(value, &["num_turns", "is_error"]))
+        }
+        "" => {
+            let is_result = has_all(value, &["subtype", "num_turns", "duration_api_ms", "session_id"]);
+            is_result
+                || (value.get("parent_tool_use_id").is_some()
+                    && value.get("content").is_some_and(is_content)
+                    && native::holds_no_call_beside(value, "usage"))
+        }
+        kind => {
+            PRINTED.contains(&kind)
+                && has_any(value, &["session_id", "parent_tool_use_id"])
+                && native::holds_no_call(value)
+        }
+    }
 }
 
 /// Whether a line of a session is the client's own.
@@ -114,10 +150,15 @@ enum Said {
     Assistant { id: Option<String>, message: Json<'static> },
     /// The client, in the place of the model: the call failed.
     Failed { id: Option<String>, error: String },
+    /// The client, of the whole run.
+    Result(Json<'static>),
 }
 
 /// Reads a line; what holds no call is named.
 fn read(mut value: Json<'static>) -> Result<Line, &'static str> {
+    if value.get("sessionId").is_none() && value.get("message").is_none() {
+        return read_sdk(value);
+    }
     let Some(mut message) = value.take("message").filter(|message| message.as_object().is_some()) else {
         return Err(match super::text(&value, "type") {
             "summary" => "a summary of a session",
@@ -147,8 +188,83 @@ fn read(mut value: Json<'static>) -> Result<Line, &'static str> {
     let is_sidechain = value.get("isSidechain").and_then(Json::as_bool) == Some(true);
     // Lines of the main conversation name the agent whose result they bring.
     let chain = is_sidechain.then(|| text(&value, "agentId").unwrap_or_else(|| "sidechain".to_owned()));
-    let session = text(&value, "sessionId").map(Arc::from);
+    let chain = chain.or_else(|| text(&value, "parent_tool_use_id"));
+    let session = text(&value, "sessionId").or_else(|| text(&value, "session_id")).map(Arc::from);
     Ok(Line { session, chain: chain.unwrap_or_default(), time_ms: time_ms(value.get("timestamp")), said })
+}
+
+/// Reads what the client prints beside messages, and messages of its SDK, which have no frame.
+fn read_sdk(mut value: Json<'static>) -> Result<Line, &'static str> {
+    let session = text(&value, "session_id").map(Arc::from);
+    let chain = text(&value, "parent_tool_use_id").unwrap_or_default();
+    let is_result = super::text(&value, "type") == "result" || value.get("num_turns").is_some();
+    let said = match value.take("content") {
+        _ if is_result => Said::Result(value),
+        Some(content) => {
+            let content = typed(content);
+            match value.get("model").is_some() {
+                true => {
+                    let usage = value.take("usage").map(|usage| ("usage", usage));
+                    let model = value.take("model").map(|model| ("model", model));
+                    let id = text(&value, "message_id");
+                    let message = object([("content", content)].into_iter().chain(usage).chain(model));
+                    Said::Assistant { id, message }
+                }
+                false => Said::User { content, is_meta: false },
+            }
+        }
+        None if super::text(&value, "type") == "stream_event" => {
+            return Err("a piece of a message, which is said again as a whole");
+        }
+        None => return Err("a note of the client"),
+    };
+    Ok(Line { session, chain, time_ms: None, said })
+}
+
+/// Blocks of a content with the types that the SDK leaves out.
+fn typed(content: Json<'static>) -> Json<'static> {
+    let Json::Array(blocks) = content else { return content };
+    let typed = blocks.into_iter().map(|mut block| {
+        if block.get("type").is_some() {
+            return block;
+        }
+        let kind = match &block {
+            block if block.get("tool_use_id").is_some() => "tool_result",
+            block if has_all(block, &["id", "name", "input"]) => "tool_use",
+            block if block.get("thinking").is_some() => "thinking",
+            _ => "text",
+        };
+        if let Json::Object(entries) = &mut block {
+            entries.push(("type".into(), string(kind)));
+        }
+        block
+    });
+    Json::Array(typed.collect())
+}
+
+/// The run of which nothing but its result is known.
+fn run(mut result: Json<'static>, session: Option<&str>) -> Record<'static> {
+    let mut call = call(session, None, Vec::new());
+    let is_error = result.get("is_error").and_then(Json::as_bool) == Some(true);
+    let said = result.take("result").filter(|said| said.as_str().is_some());
+    let subtype = text(&result, "subtype").filter(|kind| kind.starts_with("error"));
+    if let Some(usage) = result.take("usage") {
+        Usage::of(&usage).fill(&mut call.record);
+    }
+    if let Some(Json::Object(models)) = result.take("modelUsage").or_else(|| result.take("model_usage"))
+        && let [(model, _)] = models.as_slice()
+    {
+        call.served = Some(model.clone());
+    }
+    if result.get("num_turns").and_then(Json::as_f64) == Some(1.0) {
+        call.reported_latency(result.get("duration_api_ms"), crate::record::values::Unit::Ms);
+    }
+    match said {
+        Some(Json::String(text)) if is_error => call.record.error = Some(text),
+        Some(text) => call.answer(Some(text)),
+        None => call.record.error = Some(subtype.unwrap_or_else(|| "the run failed".to_owned()).into()),
+    }
+    call.record()
 }
 
 /// What was said since the last message of the assistant, and that message once it has begun.
@@ -265,6 +381,8 @@ struct Sessions {
     open: Waiting<Turn>,
     /// Lines that were seen, whichever session they stand in, and in which turn.
     seen: LruCache<u64, u64>,
+    /// Sessions in which the model has said something.
+    sessions: LruCache<u64, ()>,
 }
 
 impl Joiner for Sessions {
@@ -293,7 +411,17 @@ impl Joiner for Sessions {
                 }
                 Fate::Merged
             }
-            Said::Assistant { id, message } => self.push_message(step, (name, key), session, id, time_ms, message),
+            Said::Assistant { id, message } => {
+                self.sessions.put(name, ());
+                self.push_message(step, (name, key), session, id, time_ms, message)
+            }
+            Said::Result(_) if self.sessions.contains(&name) => {
+                Fate::skipped(step.format, "the result of a run, which repeats its last message")
+            }
+            Said::Result(result) => {
+                step.records.extend(self.open.take_of(key).into_iter().flat_map(|open| open.body.join()));
+                step.release(run(result, session.as_deref()))
+            }
             Said::Failed { id, error } => {
                 let number = self.turn(step, key, session);
                 let named = id.as_deref().map(hash::name).or(time_ms.map(|_| 0));
@@ -321,7 +449,8 @@ impl Joiner for Sessions {
 
 impl Sessions {
     fn new(limits: &Limits) -> Sessions {
-        Sessions { open: Waiting::default(), seen: LruCache::new(limits.answers()) }
+        let sessions = LruCache::new(limits.sessions());
+        Sessions { open: Waiting::default(), seen: LruCache::new(limits.answers()), sessions }
     }
 
     /// What is to follow what is said in a turn. What was said before, in another session, waits here if it waits still.

@@ -6,6 +6,7 @@
 //! - `response_item`: an item as in OpenAI Responses, said to the model or by it
 //! - lines of 2025 without a `payload`: a heading with `id` and `instructions`, then the items as they are
 //! - `event_msg` of the type `token_count`: the tokens of the last call (`last_token_usage`) and of the session so far
+//! - `token_usage_record` (from 0.160 on): the tokens of one response, and its id; the counts that follow repeat it
 //!
 //! A call of the model is a run of items that it gives (reasoning, messages, calls of tools); its prompt is the run of
 //! items that it was given before, not the whole session. It is whole with the token count that follows, or when the model
@@ -59,10 +60,11 @@ const INSTRUCTIONS_AGAIN_BYTES_MAX: usize = 4 << 10;
 const STOPPED: &str = "aborted by user";
 
 /// Types of lines that say something of a call.
-const TYPES: [&str; 5] = ["session_meta", "turn_context", "response_item", "event_msg", "compacted"];
+const TYPES: [&str; 6] =
+    ["session_meta", "turn_context", "response_item", "event_msg", "compacted", "token_usage_record"];
 
 /// All that a line has, whatever its type: releases add types.
-const KEYS: [&str; 4] = ["timestamp", "type", "payload", "ordinal"];
+const KEYS: [&str; 5] = ["timestamp", "type", "payload", "ordinal", "metadata"];
 
 /// Items that call a tool.
 const CALLS: [&str; 3] = ["function_call", "local_shell_call", "custom_tool_call"];
@@ -101,9 +103,9 @@ pub(super) const WRITER: Writer = Writer {
 
 fn is_line(value: &Json<'_>) -> bool {
     let entries = value.as_object().unwrap_or_default();
-    // A type that is not known is one of a later release, where the line has nothing but what lines have.
+    // A type that is not known is one of a later release, where the line has nothing but what lines have, and no call.
     let is_later = || {
-        let holds_nothing = |payload: &Json<'_>| payload.as_object().is_some() && native::holds_no_call(payload);
+        let holds_nothing = |payload: &Json<'_>| payload.as_object().is_some() && !native::is_call(payload);
         entries.len() > 2
             && entries.iter().all(|(key, _)| KEYS.contains(&key.as_ref()))
             && value.get("payload").is_some_and(holds_nothing)
@@ -144,6 +146,8 @@ enum Said {
     Output(Json<'static>),
     /// The tokens of the last call; the same total of the session again is the same call again.
     Tokens { usage: Usage, total: Option<u64>, model: Option<String> },
+    /// The tokens of one response, under its id.
+    Response { id: Option<String>, usage: Usage },
 }
 
 /// Reads a line; what holds no call is named.
@@ -164,6 +168,10 @@ fn read(mut value: Json<'static>) -> Result<Said, &'static str> {
         }
         "event_msg" => Err("an event of a session, which repeats or frames its items"),
         "compacted" => Err("a summary of a session"),
+        "token_usage_record" => {
+            let usage = payload.get("usage").map(Usage::of).ok_or("a line of a session that is no item")?;
+            Ok(Said::Response { id: text(&payload, "response_id"), usage })
+        }
         _ => Err("a line of a session that is no item"),
     }
 }
@@ -202,6 +210,8 @@ fn read_tokens(mut payload: Json<'static>) -> Option<Said> {
 struct Session {
     head: Arc<Head>,
     total: Option<u64>,
+    /// Whether every response has a record of its tokens; the counts of the session repeat them.
+    has_records: bool,
 }
 
 /// What a call has of its session.
@@ -233,6 +243,7 @@ struct Turn {
     /// Where and when the first output stands.
     begun: Option<(Place, Option<i64>)>,
     usage: Option<Usage>,
+    response_id: Option<String>,
     /// Whether a call before this one has brought the instructions along.
     is_instructed: bool,
 }
@@ -260,6 +271,8 @@ impl Turn {
             self.is_instructed = true;
         }
         usage.unwrap_or_default().fill(&mut call.record);
+        call.record.response_id = self.response_id.take().map(Cow::Owned);
+        call.record.id = call.record.id.take().or_else(|| call.record.response_id.clone());
         let mut joined = Joined::record(place, call.record());
         joined.is_paired = true;
         Some(joined)
@@ -308,7 +321,7 @@ impl Joiner for Sessions {
                 let cut = |text: String| Arc::from(&text[..text.floor_char_boundary(INSTRUCTIONS_BYTES_MAX)]);
                 let (id, instructions) = (id.map(Arc::from), instructions.map(cut));
                 let head = Arc::new(Head { id, provider, instructions, model: None });
-                self.known.put(source, Session { head, total: None });
+                self.known.put(source, Session { head, ..Session::default() });
                 Fate::skipped(step.format, "a heading of a session")
             }
             Said::Model(model) => {
@@ -342,20 +355,16 @@ impl Joiner for Sessions {
             }
             Said::Tokens { usage, total, model } => {
                 let session = self.session(source);
-                if total.is_some() && session.total == total {
+                if session.has_records || (total.is_some() && session.total == total) {
                     return Fate::skipped(step.format, "a token count that was seen before");
                 }
                 session.total = total;
                 session.answered_by(model);
-                let place = step.place.clone();
-                let Some((number, turn)) = self.turn(step, source) else { return Fate::Merged };
-                let is_first = turn.begun.is_none();
-                turn.begun.get_or_insert((place, time_ms));
-                turn.usage = Some(usage);
-                step.records.extend(turn.take_call());
-                let kept = turn.inputs.bytes();
-                self.open.settle(number, kept);
-                if is_first { Fate::Held } else { Fate::Merged }
+                self.count(step, source, time_ms, None, usage)
+            }
+            Said::Response { id, usage } => {
+                self.session(source).has_records = true;
+                self.count(step, source, time_ms, id, usage)
             }
         }
     }
@@ -374,6 +383,26 @@ impl Joiner for Sessions {
 impl Sessions {
     fn new(limits: &Limits) -> Sessions {
         Sessions { open: Waiting::default(), known: LruCache::new(limits.sessions()) }
+    }
+
+    /// Takes the tokens of a call, which is whole with them.
+    fn count(
+        &mut self,
+        step: &mut Step,
+        source: u64,
+        time_ms: Option<i64>,
+        response_id: Option<String>,
+        usage: Usage,
+    ) -> Fate {
+        let place = step.place.clone();
+        let Some((number, turn)) = self.turn(step, source) else { return Fate::Merged };
+        let is_first = turn.begun.is_none();
+        turn.begun.get_or_insert((place, time_ms));
+        (turn.usage, turn.response_id) = (Some(usage), response_id);
+        step.records.extend(turn.take_call());
+        let kept = turn.inputs.bytes();
+        self.open.settle(number, kept);
+        if is_first { Fate::Held } else { Fate::Merged }
     }
 
     fn session(&mut self, source: u64) -> &mut Session {

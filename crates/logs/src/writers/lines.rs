@@ -1,15 +1,15 @@
-//! Containers of one line each that have little or no frame: bare bodies, lists of messages.
+//! Containers of one line each that have little or no frame: bare bodies, conversations of a data set.
 //!
 //! - bare: a response body alone, in any dialect but Chat Completions (which is read beside our own names)
-//! - chat: a FastChat server log, and instruction data (`instruction`, `input`, `output`)
 //! - ShareGPT: `conversations` of `from` and `value`; the last message of the assistant is the answer
 
-use super::{Writer, has_all, text};
+use super::{Writer, chat::closing_with_answer, text};
 use crate::record::{
-    Container, Entry,
+    Container,
     body::{
-        self, Conversation,
+        self, Conversation, cohere,
         message::{take_name, take_text},
+        servers,
     },
     call::{Call, Outcome},
     json::Json,
@@ -22,20 +22,20 @@ pub(super) const BARE: Writer = Writer {
     container: Container::BARE,
     about: "a response body alone",
     told_by: "a body of a dialect below",
-    marks: &["candidates", "promptFeedback", "usageMetadata", "content", "done", "object", "type", "output"],
+    marks: &[
+        "candidates",
+        "promptFeedback",
+        "usageMetadata",
+        "content",
+        "done",
+        "object",
+        "type",
+        "output",
+        "message",
+        "text",
+    ],
     matches: is_bare,
     read: |value, entries| entries.push(bare(value)),
-    joiner: None,
-};
-
-/// Lists of messages, and what is like one.
-pub(super) const CHAT: Writer = Writer {
-    container: Container::CHAT,
-    about: "lists of messages; FastChat server logs; instruction data",
-    told_by: "`messages` alone; `tstamp`; `instruction` with `output`",
-    marks: &["tstamp", "instruction"],
-    matches: |value| has_all(value, &["tstamp", "state"]) || has_all(value, &["instruction", "output"]),
-    read: |value, entries| entries.push(chat(value)),
     joiner: None,
 };
 
@@ -51,63 +51,40 @@ pub(super) const SHAREGPT: Writer = Writer {
 };
 
 fn is_bare(value: &Json<'_>) -> bool {
-    let has_mark =
-        ["candidates", "promptFeedback", "usageMetadata", "content", "done"].iter().any(|key| value.get(key).is_some());
+    const MARKS: [&str; 7] = ["candidates", "promptFeedback", "usageMetadata", "content", "done", "message", "text"];
+    let has_mark = MARKS.iter().any(|key| value.get(key).is_some());
     let is_body = has_mark || text(value, "object") == "response" || text(value, "type") == "error";
     is_body && body::is_response_body(value)
 }
 
 fn is_sharegpt(value: &Json<'_>) -> bool {
     let list = value.get("conversations").or_else(|| value.get("conversation")).and_then(Json::as_array);
-    list.is_some_and(|list| !list.is_empty() && list.iter().all(|turn| turn.as_object().is_some()))
+    list.is_some_and(|list| !list.is_empty() && list.iter().all(is_turn))
+}
+
+/// Whether an element of a list is something said, by whomever.
+fn is_turn(turn: &Json<'_>) -> bool {
+    ["role", "from", "value", "content", "text", "tool_calls"].iter().any(|key| turn.get(key).is_some())
 }
 
 /// A response body alone.
-fn bare(value: Json<'_>) -> Outcome<'_> {
+fn bare(mut value: Json<'_>) -> Outcome<'_> {
+    let asked = take_asked(&mut value);
     let answer = body::read_response_body(value).map_err(|_| "no response body of a known dialect".to_owned())?;
     let mut call = Call::llm(Container::BARE);
+    call.asked(asked);
     call.answered(answer);
     Ok(call.finish())
 }
 
-/// A line of a FastChat server log, or of instruction data.
-fn chat(mut value: Json<'_>) -> Outcome<'_> {
-    let mut call = Call::llm(Container::CHAT);
-    call.record.id = take_name(&mut value, "id").or_else(|| take_name(&mut value, "conv_id"));
-    if let Some(instruction) = take_text(&mut value, "instruction") {
-        let input = take_text(&mut value, "input").filter(|input| !input.is_empty());
-        let text = match input {
-            Some(input) => format!("{instruction}\n{input}").into(),
-            None => instruction,
-        };
-        call.record.system = take_text(&mut value, "system");
-        call.asked(Conversation { text: Some(text), ..Conversation::default() });
-        call.answer(value.take("output"));
-        return Ok(call.finish());
+/// What an answer repeats of its question.
+pub(super) fn take_asked<'a>(body: &mut Json<'a>) -> Conversation<'a> {
+    if let Some(Json::Array(history)) = body.take("chat_history") {
+        return cohere::read_history(history);
     }
-    let messages = value.take("messages").or_else(|| value.take("conversation"));
-    if let Some(Json::Array(messages)) = messages {
-        return Ok(closing_with_answer(call, messages));
-    }
-    call.requested = take_name(&mut value, "model");
-    call.times(value.take("start").or_else(|| value.take("tstamp")), value.take("finish"), None);
-    let Some(Json::Array(turns)) = value.take("state").and_then(|mut state| state.take("messages")) else {
-        return Err("a line of a chat log without messages".to_owned());
-    };
-    // FastChat keeps `[role, text]`, with a null text for the answer that is still to come.
-    let turns = turns.into_iter().filter_map(|turn| match turn {
-        Json::Array(pair) => {
-            let [role, text] = <[_; 2]>::try_from(pair).ok()?;
-            let role = if role.as_str().is_some_and(|role| role.eq_ignore_ascii_case("assistant")) {
-                "assistant"
-            } else {
-                "user"
-            };
-            Some(Json::Object(vec![("role".into(), Json::String(role.into())), ("content".into(), text)]))
-        }
-        other => Some(other),
-    });
-    Ok(closing_with_answer(call, turns.collect()))
+    let is_llama_cpp = body.get("prompt").is_some() && servers::is_llama_cpp(body);
+    let text = if is_llama_cpp { take_text(body, "prompt") } else { None };
+    Conversation { text, ..Conversation::default() }
 }
 
 /// A conversation in the form of ShareGPT.
@@ -120,18 +97,4 @@ fn sharegpt(mut value: Json<'_>) -> Outcome<'_> {
         return Err("ShareGPT without conversations".to_owned());
     };
     Ok(closing_with_answer(call, turns))
-}
-
-/// Messages of which the last of the assistant is the answer.
-fn closing_with_answer<'a>(mut call: Call<'a>, messages: Vec<Json<'a>>) -> Entry<'a> {
-    let mut asked = Conversation::of_messages(messages);
-    let last = asked.split_last_answer();
-    call.asked(asked);
-    if let Some((answer, unread)) = last {
-        call.answered(answer);
-        if unread > 0 {
-            call.problem("messages", format!("has {unread} after the last answer, which are not read"));
-        }
-    }
-    call.finish()
 }

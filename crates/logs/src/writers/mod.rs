@@ -11,15 +11,23 @@
 //!
 //! **Limits**: a key of a writer in a record of somebody else can mislead; `--format-in` overrides.
 
+mod adk;
+mod agents;
+mod answers;
 mod attributes;
+mod autogen;
 mod azure;
 mod batches;
 mod bedrock_log;
+mod chat;
 mod claude_code;
 mod clients;
 mod codex;
+mod coding;
+mod conversation;
 mod datadog;
 mod evals;
+mod exports;
 mod gemini_cli;
 mod helicone;
 mod inspect;
@@ -44,6 +52,8 @@ mod span;
 mod span_rows;
 mod steps;
 mod streams;
+mod texts;
+mod transcript;
 mod weave;
 
 use std::sync::LazyLock;
@@ -54,6 +64,7 @@ use crate::{
 };
 
 pub(crate) use streams::{STREAM_END, fragment as stream_fragment};
+pub(crate) use texts::read as read_text;
 
 /// A writer of logs.
 pub struct Writer {
@@ -91,6 +102,7 @@ pub static WRITERS: &[&Writer] = &[
     &weave::WRITER,
     &helicone::WRITER,
     &azure::WRITER,
+    &coding::WRITER,
     &claude_code::WRITER,
     &codex::WRITER,
     &gemini_cli::WRITER,
@@ -106,8 +118,13 @@ pub static WRITERS: &[&Writer] = &[
     &span_rows::WRITER,
     &steps::WRITER,
     &servers::SGLANG,
+    &exports::WRITER,
+    &adk::WRITER,
+    &agents::WRITER,
+    &autogen::WRITER,
+    &answers::WRITER,
     &lines::SHAREGPT,
-    &lines::CHAT,
+    &chat::WRITER,
     &servers::VLLM,
     &streams::WRITER,
     &lines::BARE,
@@ -149,6 +166,11 @@ impl Writer {
     pub(crate) fn read<'a>(&self, value: Json<'a>, entries: &mut Entries<'a>) {
         (self.read)(value, entries);
     }
+}
+
+/// Whether a value is one message of a chat, which is a unit only where it stands by itself.
+pub(crate) fn is_chat_line(value: &Json<'_>) -> bool {
+    Writer::of(value).is_some_and(|writer| writer.container == chat::WRITER.container) && chat::is_line(value)
 }
 
 /// A message in the MCP log of a desktop client.
@@ -312,7 +334,7 @@ mod tests {
             "bare",
         );
         check(r#"{"candidates":[{"content":{"parts":[]}}]}"#, "stream");
-        check(r#"{"model":"m","message":{"role":"assistant","content":"a"},"done":true}"#, "bare");
+        check(r#"{"model":"m","message":{"role":"assistant","content":"a"},"done":true}"#, "stream");
         check(r#"{"model":"m","prompt":"p","response":"r","done":true}"#, "native");
     }
 }

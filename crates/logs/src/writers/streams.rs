@@ -7,7 +7,8 @@
 //! A `[DONE]` ends one stream of its file: one that was whole before it, else the one that ended first, else the one that
 //! said something last, also where no event said why it ended.
 //!
-//! A response of Gemini that says why it ended is the last part of a stream where one is open, else a body alone.
+//! A response of Gemini, Ollama or llama.cpp that says why it ended is the last part of a stream where one is open, else a
+//! body alone; so is an answer of the old Completions.
 //!
 //! **Limits**: answers that are interleaved in one file without an id in every event cannot be told apart.
 
@@ -22,11 +23,10 @@ use crate::{
     },
     hash,
     record::{
-        Container, Content, Entry, Format, Fragment,
-        body::{self, Answer},
+        Container, Content, Entry, Format, Fragment, body,
         call::{Call, Entries},
         json::Json,
-        stream::{Progress, Stream, StreamDialect, gemini},
+        stream::{Progress, Stream, StreamDialect, cohere, converse, gemini, openai_chat, pieces::Server},
     },
 };
 
@@ -47,8 +47,27 @@ const NO_ID: &str = "";
 pub(super) const WRITER: Writer = Writer {
     container: CONTAINER,
     about: "pieces of a streamed answer, also as `data:` lines",
-    told_by: "`chat.completion.chunk`, event types, parts of Gemini",
-    marks: &["delta", "content_block", "object", "type", "candidates", "usageMetadata", "usage_metadata"],
+    told_by: "`chat.completion.chunk`, event types, parts of Gemini, `done` of Ollama",
+    marks: &[
+        "delta",
+        "content_block",
+        "object",
+        "type",
+        "candidates",
+        "usageMetadata",
+        "usage_metadata",
+        "choices",
+        "done",
+        "stop",
+        "token",
+        "event_type",
+        "messageStart",
+        "contentBlockStart",
+        "contentBlockDelta",
+        "contentBlockStop",
+        "messageStop",
+        "metadata",
+    ],
     matches: is_chunk,
     read,
     joiner: Some(|limits| Box::new(Streams::new(limits))),
@@ -60,12 +79,25 @@ fn is_chunk(value: &Json<'_>) -> bool {
         || kind.starts_with("response.")
         || value.get("delta").is_some()
         || value.get("content_block").is_some();
-    text(value, "object") == "chat.completion.chunk"
+    openai_chat::is_chunk(value)
         || (is_event && Stream::event_of(value).is_some())
         || (gemini::is_part(value) && body::is_response_body(value))
+        || cohere::is_event(value)
+        || converse::is_event(value)
+        || Server::of(value).is_some()
+        || is_filter(value)
+}
+
+/// Whether an object is what Azure says of the prompt before the answer begins.
+fn is_filter(value: &Json<'_>) -> bool {
+    value.get("prompt_filter_results").is_some()
+        && value.get("choices").and_then(Json::as_array).is_some_and(<[_]>::is_empty)
 }
 
 fn read<'a>(value: Json<'a>, entries: &mut Entries<'a>) {
+    if is_filter(&value) {
+        return entries.skipped(CONTAINER, "what a content filter says of a prompt");
+    }
     entries.push(Ok(Entry::Fragment(fragment(value))));
 }
 
@@ -135,13 +167,13 @@ impl Streams {
             self.note_progress(number, progress, step);
             return Fate::Merged;
         }
-        if self.late.contains(&name) && is_tail(&event) {
+        if self.late.contains(&name) && is_tail(dialect, &event) {
             return Fate::Merged;
         }
         if text(&event, "type") == "ping" {
             return Fate::skipped(step.format, "a sign of life");
         }
-        if dialect == StreamDialect::Gemini && !gemini::is_open_part(&event) {
+        if Stream::may_stand_alone(dialect, &event) {
             return alone(event, step);
         }
         let mut stream = Stream::new(dialect);
@@ -239,18 +271,22 @@ fn joined(open: Open<Streamed>) -> Joined {
     }
 }
 
-/// A response of Gemini that no stream waits for.
-fn alone(value: Json<'static>, step: &mut Step) -> Fate {
+/// A whole answer that no stream waits for.
+fn alone(mut value: Json<'static>, step: &mut Step) -> Fate {
+    let asked = super::lines::take_asked(&mut value);
     let Ok(answer) = body::read_response_body(value) else {
         return Fate::Rejected("a part of a record of no known kind".to_owned());
     };
     let mut call = Call::llm(Container::BARE);
-    call.answered(Answer { ..answer });
+    call.asked(asked);
+    call.answered(answer);
     step.release(call.record())
 }
 
 /// Whether an event adds no text to an answer: what is left of it when the answer has gone.
-fn is_tail(event: &Json<'_>) -> bool {
+fn is_tail(dialect: StreamDialect, event: &Json<'_>) -> bool {
     let is_empty = |key: &str| event.get(key).is_none_or(|value| value.as_array().is_some_and(<[_]>::is_empty));
-    event.get("type").is_none() && is_empty("choices") && is_empty("candidates")
+    matches!(dialect, StreamDialect::OpenaiChat | StreamDialect::Gemini)
+        && is_empty("choices")
+        && is_empty("candidates")
 }

@@ -80,11 +80,11 @@ impl<'a> Said<'a> {
             empty => take_text(&mut message, "refusal").or_else(|| take_text(&mut message, "text")).or(empty),
         };
         if turn.message.role == "tool" {
-            turn.message.call_id = ["tool_call_id", "toolCallId", "call_id", "id"]
+            turn.message.call_id = ["tool_call_id", "toolCallId", "call_id", "tool_use_id", "id"]
                 .into_iter()
                 .find_map(|key| take_text(&mut message, key));
             turn.message.tool =
-                ["name", "tool_name", "function"].into_iter().find_map(|key| take_text(&mut message, key));
+                ["name", "tool_name", "toolName", "function"].into_iter().find_map(|key| take_text(&mut message, key));
             turn.message.is_error = message.get("error").is_some_and(|error| !error.is_null())
                 || message.get("status").and_then(Json::as_str) == Some("error");
         }
@@ -144,12 +144,12 @@ impl<'a> Said<'a> {
             PartKind::Document => return self.document(part),
             PartKind::Unknown => {}
         }
-        for key in ["functionCall", "function_call", "toolUse"] {
+        for key in ["functionCall", "function_call", "toolUse", "tool_call"] {
             if let Some(call) = part.take(key) {
                 return self.call(call, turn);
             }
         }
-        for key in ["functionResponse", "function_response", "toolResult"] {
+        for key in ["functionResponse", "function_response", "toolResult", "tool_call_result"] {
             if let Some(result) = part.take(key) {
                 return self.result(result);
             }
@@ -183,13 +183,19 @@ impl<'a> Said<'a> {
 
     /// The result of a tool, as a message of its own.
     fn result(&mut self, mut result: Json<'a>) -> Option<Cow<'a, str>> {
-        let call_id = ["tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "call_id", "id"]
+        let call_id = ["tool_use_id", "toolUseId", "toolUseID", "tool_call_id", "toolCallId", "call_id", "id"]
             .into_iter()
             .find_map(|key| take_text(&mut result, key));
         let tool = ["name", "toolName", "tool_name"].into_iter().find_map(|key| take_text(&mut result, key));
         let is_error = result.get("is_error").or_else(|| result.get("isError")).and_then(Json::as_bool) == Some(true)
             || result.get("status").and_then(Json::as_str) == Some("error");
-        let content = ["content", "response", "result", "output"].into_iter().find_map(|key| result.take(key));
+        let content = ["content", "response", "result", "output", "toolResult", "run"]
+            .into_iter()
+            .find_map(|key| result.take(key));
+        let content = content.map(|mut framed| match framed.get("status").is_some() {
+            true => framed.take("value").or_else(|| framed.take("result")).unwrap_or(framed),
+            false => framed,
+        });
         let text = content.map(result_text).unwrap_or_default();
         let message = Message { role: "tool".into(), text, tool, call_id, is_error, tool_calls: Vec::new() };
         self.turns.push(Turn { message, has_text: true, calls_tools: false });
@@ -231,10 +237,11 @@ impl PartKind {
         match name {
             "text" | "input_text" | "output_text" | "refusal" | "summary_text" => PartKind::Text,
             "thinking" | "redacted_thinking" | "reasoning" | "reasoning_text" => PartKind::Thought,
-            "tool_use" | "server_tool_use" | "mcp_tool_use" | "tool_call" | "tool-call" | "function_call" => {
-                PartKind::Call
+            "tool_use" | "server_tool_use" | "mcp_tool_use" | "tool_call" | "tool-call" | "toolCall"
+            | "toolRequest" | "function_call" => PartKind::Call,
+            "tool_call_response" | "tool-result" | "function_call_output" | "tool_response" | "toolResponse" => {
+                PartKind::Result
             }
-            "tool_call_response" | "tool-result" | "function_call_output" | "tool_response" => PartKind::Result,
             "document" => PartKind::Document,
             _ if name.ends_with("tool_result") => PartKind::Result,
             _ => PartKind::Unknown,
@@ -242,43 +249,84 @@ impl PartKind {
     }
 }
 
+/// What those who speak are called, in lower case without `_`, `-` and blanks, and the role that is common to all dialects.
+const ROLES: &[(&str, &str)] = &[
+    ("user", "user"),
+    ("human", "user"),
+    ("prompter", "user"),
+    ("you", "user"),
+    ("customer", "user"),
+    ("usermessage", "user"),
+    ("humanmessage", "user"),
+    ("humanmessagechunk", "user"),
+    ("userprompt", "user"),
+    ("assistant", "assistant"),
+    ("model", "assistant"),
+    ("ai", "assistant"),
+    ("aimessage", "assistant"),
+    ("aimessagechunk", "assistant"),
+    ("assistantmessage", "assistant"),
+    ("apimessage", "assistant"),
+    ("agent", "assistant"),
+    ("bot", "assistant"),
+    ("chatbot", "assistant"),
+    ("gpt", "assistant"),
+    ("chatgpt", "assistant"),
+    ("gemini", "assistant"),
+    ("claude", "assistant"),
+    ("copilot", "assistant"),
+    ("cursor", "assistant"),
+    ("qwen", "assistant"),
+    ("llm", "assistant"),
+    ("system", "system"),
+    ("systemmessage", "system"),
+    ("systemprompt", "system"),
+    ("developer", "developer"),
+    ("tool", "tool"),
+    ("function", "tool"),
+    ("toolmessage", "tool"),
+    ("functionmessage", "tool"),
+    ("toolresult", "tool"),
+    ("functionresponse", "tool"),
+    ("observation", "tool"),
+];
+
+/// Where a message says who speaks.
+pub(crate) const ROLE_KEYS: [&str; 6] = ["role", "from", "sender", "author", "speaker", "type"];
+
+/// The role of whoever is called so.
+pub(crate) fn role_named(name: &str) -> Option<&'static str> {
+    /// The longest of the names, with what may stand between its letters.
+    const BYTES_MAX: usize = 24;
+    let find = |name: &str| ROLES.iter().find(|(known, _)| *known == name).map(|(_, role)| *role);
+    if name.len() > BYTES_MAX {
+        return None;
+    }
+    find(name).or_else(|| {
+        let letters = name.chars().filter(|c| !matches!(c, '_' | '-' | ' '));
+        find(&letters.map(|c| c.to_ascii_lowercase()).collect::<String>())
+    })
+}
+
 /// Who speaks, under the name that is common to all dialects.
 fn role_of<'a>(message: &mut Json<'a>) -> Cow<'a, str> {
-    let role = ROLES.into_iter().find_map(|key| take_text(message, key));
-    match role {
+    match ROLE_KEYS.into_iter().find_map(|key| take_text(message, key)) {
         None => DEFAULT_ROLE.into(),
-        Some(role) => match common_role(&role) {
-            Some(common) => common.into(),
-            None => role,
-        },
+        Some(role) if role == "message" => DEFAULT_ROLE.into(),
+        Some(role) => role_named(&role).map_or(role, Cow::Borrowed),
     }
 }
 
 /// Keys of the one who speaks.
-const ROLES: [&str; 3] = ["role", "from", "type"];
-
 /// Who speaks in a message, as far as it says so.
 pub(crate) fn role<'v>(message: &'v Json<'_>) -> Option<&'v str> {
     if let Json::Array(pair) = message {
-        return pair.first().and_then(Json::as_str).map(|role| common_role(role).unwrap_or(role));
+        return pair.first().and_then(Json::as_str).map(|role| role_named(role).unwrap_or(role));
     }
     let class = || message.get("id")?.as_array()?.last()?.as_str();
     let class = if message.get("kwargs").is_some() { class() } else { None };
-    let role = class.or_else(|| ROLES.into_iter().find_map(|key| message.get(key)?.as_str()))?;
-    Some(common_role(role).unwrap_or(role))
-}
-
-/// The name of a speaker that is common to all dialects, where it goes by another one.
-fn common_role(role: &str) -> Option<&'static str> {
-    Some(match role {
-        "human" | "HUMAN" | "HumanMessage" | "HumanMessageChunk" | "USER" | "message" => "user",
-        "model" | "ai" | "gpt" | "bot" | "chatbot" | "CHATBOT" | "AIMessage" | "AIMessageChunk" | "ASSISTANT" => {
-            "assistant"
-        }
-        "function" | "observation" | "function_response" | "ToolMessage" | "FunctionMessage" | "TOOL" => "tool",
-        "SystemMessage" | "SYSTEM" => "system",
-        _ => return None,
-    })
+    let role = class.or_else(|| ROLE_KEYS.into_iter().find_map(|key| message.get(key)?.as_str()))?;
+    Some(role_named(role).unwrap_or(role))
 }
 
 /// The calls of a message, where it makes some.
@@ -316,8 +364,12 @@ pub(crate) fn read_call(mut call: Json<'_>) -> Option<ToolCall<'_>> {
         Some(Json::String(name)) => {
             return Some(ToolCall { id, name, args: call.take("arguments").map(args_of)? });
         }
-        _ => match call.take("tool_call") {
-            Some(inner) => return read_call(inner),
+        _ => match call.take("tool_call").or_else(|| call.take("toolCall")) {
+            // goose says beside a call whether it could be read.
+            Some(mut inner) => {
+                let inner = inner.take("value").unwrap_or(inner);
+                return read_call(inner).map(|call| ToolCall { id: call.id.or(id), ..call });
+            }
             None => call,
         },
     };

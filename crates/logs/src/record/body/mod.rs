@@ -1,8 +1,8 @@
 //! Bodies: what was asked and what was answered, in the dialects of the providers. Written once, read in every
 //! container.
 //!
-//! - [`openai_chat`], [`openai_responses`], [`anthropic`], [`gemini`], [`bedrock`], [`ollama`], [`langchain`]: one dialect
-//!   each, request and response; [`vendor`]: the bodies of many others, which are small
+//! - [`openai_chat`], [`openai_responses`], [`anthropic`], [`gemini`], [`bedrock`], [`ollama`], [`cohere`], [`servers`],
+//!   [`langchain`]: one dialect each, request and response; [`vendor`]: the bodies of many others, which are small
 //! - [`message`]: messages and their parts, in the spellings of all dialects
 //! - [`usage`]: token counts
 //!
@@ -13,12 +13,14 @@
 
 pub(crate) mod anthropic;
 pub(crate) mod bedrock;
+pub(crate) mod cohere;
 pub(crate) mod gemini;
 pub(crate) mod langchain;
 pub(crate) mod message;
 pub(crate) mod ollama;
 pub(crate) mod openai_chat;
 pub(crate) mod openai_responses;
+pub(crate) mod servers;
 pub(crate) mod usage;
 pub(crate) mod vendor;
 
@@ -28,7 +30,7 @@ use super::{
     Dialect, Message, Note, Notes, Passage, Prompt, ToolCall,
     fields::{self, Field, Scope},
     json::Json,
-    stream::Stream,
+    stream::{Stream, pieces::Server},
     values,
 };
 use message::{Joined, Said, Turn, has_role, is_turn, take_text, text_of};
@@ -571,6 +573,12 @@ pub(crate) fn read_response_body(mut value: Json<'_>) -> Result<Answer<'_>, Json
     if body.has(Keys::DONE) && ollama::is_response(&value) {
         return Ok(ollama::read_response(value));
     }
+    if body.has(Keys::CONTENT) && servers::is_llama_cpp(&value) {
+        return Ok(servers::read_llama_cpp(value));
+    }
+    if body.has(Keys::COHERE) && cohere::is_response(&value) {
+        return Ok(cohere::read_response(value));
+    }
     if body.has(Keys::GENERATIONS) && langchain::is_result(&value) {
         return Ok(langchain::read_result(value));
     }
@@ -606,6 +614,13 @@ pub(crate) fn read_stream<'a>(stream: Stream) -> Answer<'a> {
         Stream::OpenaiResponses(stream) => openai_responses::read_response(stream.into_body()),
         Stream::Anthropic(stream) => anthropic::read_response(stream.into_body()),
         Stream::Gemini(stream) => gemini::read_response(stream.into_body()),
+        Stream::Cohere(stream) => cohere::read_response(stream.into_body()),
+        Stream::Converse(stream) => bedrock::read_converse_response(stream.into_body()),
+        Stream::Pieces(stream) => match stream.server() {
+            Server::Ollama => ollama::read_response(stream.into_body()),
+            Server::LlamaCpp => servers::read_llama_cpp(stream.into_body()),
+            Server::Tgi => servers::read_tgi(stream.into_body()),
+        },
     }
 }
 
@@ -707,6 +722,7 @@ impl Keys {
     const GENERATIONS: u16 = 128;
     const VENDOR: u16 = 256;
     const MESSAGES: u16 = 512;
+    const COHERE: u16 = 1024;
 
     fn of(value: &Json<'_>) -> Keys {
         let bits = value.as_object().unwrap_or_default().iter().map(|(key, _)| match key.as_ref() {
@@ -718,8 +734,9 @@ impl Keys {
             "body" => Keys::BODY,
             "done" => Keys::DONE,
             "generations" => Keys::GENERATIONS | Keys::VENDOR,
-            "text" | "completion" | "generated_text" | "outputText" | "generation" | "text_output" | "message"
-            | "results" | "outputs" | "completions" | "predictions" => Keys::VENDOR,
+            "message" | "text" => Keys::COHERE | Keys::VENDOR,
+            "completion" | "generated_text" | "outputText" | "generation" | "text_output" | "results" | "outputs"
+            | "completions" | "predictions" => Keys::VENDOR,
             "messages" => Keys::MESSAGES,
             _ => 0,
         });
@@ -904,6 +921,8 @@ pub(crate) fn is_response_body(value: &Json<'_>) -> bool {
         || gemini::is_response(value)
         || anthropic::is_response(value)
         || ollama::is_response(value)
+        || servers::is_llama_cpp(value)
+        || cohere::is_response(value)
         || langchain::is_result(value)
         || vendor::is_response(value)
 }

@@ -167,8 +167,19 @@ pub(crate) fn read_call<'a>(
     Ok(record)
 }
 
+/// Whether an object is a call by itself.
+pub(super) fn is_call(object: &Json<'_>) -> bool {
+    let entries = object.as_object().unwrap_or_default();
+    Draft::new(entries.to_vec(), Vec::new(), b"").is_call()
+}
+
 /// Whether an object has nothing that a record could be made of: whoever takes it for a line without a call loses none.
 pub(super) fn holds_no_call(object: &Json<'_>) -> bool {
+    holds_no_call_beside(object, "")
+}
+
+/// Whether an object has nothing that a record could be made of, but for what stands under one key.
+pub(super) fn holds_no_call_beside(object: &Json<'_>, beside: &str) -> bool {
     let entries = object.as_object().unwrap_or_default();
     let is_needed = |key: &str| {
         key == "choices"
@@ -177,7 +188,7 @@ pub(super) fn holds_no_call(object: &Json<'_>) -> bool {
                 LLM_NEEDS.contains(&target.field) || matches!(target.field, Field::Tool | Field::WasHallucination)
             })
     };
-    !entries.iter().any(|(key, value)| !value.is_null() && is_needed(key))
+    !entries.iter().any(|(key, value)| !value.is_null() && key != beside && is_needed(key))
 }
 
 /// What an object says of a call beside its texts, where a record lacks it: ids, model, times, token counts.
@@ -221,6 +232,17 @@ pub(super) fn complete<'a>(object: Json<'a>, record: &mut Record<'a>) {
     }
     record.notes.merge(other.notes);
     record.problems.append(&mut draft.problems);
+}
+
+/// As [`lend`], and what stands one level down, below [`NESTED`].
+pub(super) fn lend_deep<'a>(object: Json<'a>, record: &mut Record<'a>) {
+    let Json::Object(entries) = object else { return };
+    let mut draft = Draft::new(entries, Vec::new(), b"");
+    draft.scope = if record.kind == Kind::Llm { Scope::Llm } else { Scope::Tool };
+    draft.lend(record, &Field::ABOUT_CALL);
+    let notes = record.notes;
+    draft.guess_nested(record);
+    record.notes = notes;
 }
 
 /// What a wrapper says of the line that it wraps: when, where and how loud it was logged.
