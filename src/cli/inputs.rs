@@ -9,7 +9,7 @@ use llmverify::{
     config::{Layers, Settings},
     input::{Limits, Reader},
     pipeline::{Auditor, Filter, Sample, parse_time},
-    record::Container,
+    record::{Container, Entry, Parsed, RecordReader},
     rules::Suppressions,
 };
 
@@ -201,8 +201,9 @@ impl Inputs {
         let limits = Limits {
             batch_bytes: settings.input.batch_bytes.max(1),
             max_record_bytes: settings.input.max_record_bytes,
+            ..Limits::default()
         };
-        Reader::open(&self.paths, limits)
+        Ok(Reader::open(&self.paths, limits)?.recognising(is_own_record))
     }
 
     /// Which records to audit.
@@ -226,6 +227,15 @@ impl Inputs {
     /// The threads to use.
     pub fn thread_count(&self) -> usize {
         thread_count(self.threads)
+    }
+}
+
+/// Whether an object is a record by itself, and not a part of one (a message of a conversation).
+fn is_own_record(object: &[u8]) -> bool {
+    let is_own = |entry: Result<Entry<'_>, _>| matches!(entry, Ok(Entry::Record(_) | Entry::Piece(_)));
+    match RecordReader::default().read(object) {
+        Parsed::One(entry) => is_own(entry),
+        Parsed::Many(items) => items.into_iter().any(|item| is_own(item.outcome)),
     }
 }
 

@@ -32,7 +32,7 @@ use crate::{
     hash,
     input::{Batch, Content, Cut, Place},
     record::{
-        Aside, Entry, Format, Kind, Note, Piece, Record,
+        Aside, Container, Entry, Format, Kind, Note, Piece, Record,
         json::Json,
         reader::{Parsed, RecordReader, Rejected},
     },
@@ -45,6 +45,13 @@ use super::filter::Filter;
 
 /// What a stream is called when the record does not say.
 pub const UNKNOWN_STREAM: &str = "(unknown)";
+
+/// What a large document holds beside its records.
+pub const REST_OF_DOCUMENT: Aside = Aside {
+    format: Format { container: Container::Native, dialect: None },
+    what: "a document around its records",
+    is_parent: true,
+};
 
 /// One unit, or one item of a unit, after stage 2.
 pub struct Analysed<'a> {
@@ -141,7 +148,7 @@ impl Analyst<'_> {
             let is_sampled = self.filter.takes_unit(&batch.source, unit.byte);
             let bytes = match &unit.content {
                 Content::Text(range) => range.len(),
-                Content::Rejected(_) => 0,
+                Content::Rest(_) | Content::Rejected(_) => 0,
             };
             let mut push = |place: Place, parsed| {
                 let is_further = part.units.len() > units_before;
@@ -160,6 +167,12 @@ impl Analyst<'_> {
                 part.units.push(Analysed { place, is_further, outcome, traffic });
             };
             let parsed = match &unit.content {
+                Content::Rest(_) => {
+                    let outcome = Outcome::Aside(REST_OF_DOCUMENT);
+                    let (place, traffic) = (place(unit.item, 0), Vec::new());
+                    part.units.push(Analysed { place, is_further: false, outcome, traffic });
+                    continue;
+                }
                 Content::Rejected(cut) => {
                     let outcome = Outcome::Rejected(Rejected { byte: 0, reason: describe(cut) });
                     let (place, traffic) = (place(unit.item, 0), Vec::new());

@@ -26,7 +26,7 @@ use crate::{
 };
 
 use super::{
-    analyse::record_of,
+    analyse::{REST_OF_DOCUMENT, record_of},
     places::{Found, Sought, places_of, value_of},
 };
 
@@ -160,6 +160,10 @@ impl<'s> State<'s> {
         for unit in &batch.units {
             let at = At { source: &batch.source, line: unit.line };
             let bytes = match &unit.content {
+                Content::Rest(_) => {
+                    self.aside(&REST_OF_DOCUMENT, at);
+                    continue;
+                }
                 Content::Rejected(cut) => {
                     self.rejected(reason_of(cut), at);
                     continue;

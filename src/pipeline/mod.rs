@@ -230,7 +230,8 @@ impl Auditor {
                 Ok(if nobody_reads { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
             },
         )?;
-        for (name, limit, times) in assembly.limits_reached().chain(history.limits_reached()) {
+        let limits = input.limits_reached().chain(assembly.limits_reached()).chain(history.limits_reached());
+        for (name, limit, times) in limits {
             whole.limit(name, limit, times);
         }
         let mut report = Report::new(whole, &totals(input), &self.settings.gate, &self.settings.engines.health);

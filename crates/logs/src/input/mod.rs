@@ -1,12 +1,13 @@
 //! Bytes become units: paths, globs, folders and standard input, plain or compressed, cut into batches of whole units.
 //!
 //! A *unit* is what should be one record: a line of a JSON Lines file, an element of a JSON array, or one object of a
-//! stream of pretty-printed objects. Units are found here and parsed elsewhere; a unit that cannot even be cut out
+//! stream of pretty-printed objects, or an element of an array in a large document. Units are found here and parsed elsewhere; a unit that cannot even be cut out
 //! (too large, unreadable) travels as [`Content::Rejected`] in its place, so that nothing is lost or counted twice.
 //!
 //! - [`paths`]: arguments → ordered list of sources
 //! - [`compression`]: gzip and zstd, by magic bytes
 //! - [`framing`]: bytes → units; `scanner` finds where a value ends
+//! - [`shell`]: what stands around the elements of a document that is too large to be one unit
 //! - [`header`]: the first line of a table (CSV)
 //! - [`reader`]: sources → [`Batch`]es, in order, bounded in memory
 
@@ -16,11 +17,13 @@ pub mod header;
 pub mod paths;
 pub mod reader;
 mod scanner;
+pub mod shell;
 
 use std::{ops::Range, sync::Arc};
 
 pub use header::Header;
 pub use reader::{Limits, Reader, Totals};
+pub use shell::{Rest, Shell};
 
 /// Where a unit stands: enough to find it again with `sed -n LINEp` or `dd`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +62,8 @@ pub struct Unit {
     pub byte: u64,
     /// What it holds.
     pub content: Content,
+    /// The document of which it is an element, when that was too large to be one unit, and its shell is not.
+    pub shell: Option<Arc<Shell>>,
 }
 
 /// What a unit holds.
@@ -66,6 +71,9 @@ pub struct Unit {
 pub enum Content {
     /// Bytes to parse, as a range of [`Batch::bytes`]; never blank.
     Text(Range<usize>),
+    /// What is left of a large document whose elements were units of their own. It stands where the document begins, and
+    /// comes behind its elements.
+    Rest(Rest),
     /// A unit that could not be cut out, and why.
     Rejected(Cut),
 }

@@ -16,7 +16,7 @@ use anyhow::Result;
 use super::{
     Batch, Content, Cut, Unit,
     compression::{Decompressed, Input},
-    framing::{End, Framer, Progress},
+    framing::{End, Framer, Progress, Recognises},
     paths::{self, Origin, Source},
 };
 
@@ -28,11 +28,17 @@ pub struct Limits {
     pub batch_bytes: usize,
     /// The largest unit, in decompressed bytes; larger ones are rejected by name. Default: 16 MiB.
     pub max_record_bytes: u64,
+    /// An object that grows beyond this is looked into for an array whose elements are units of their own, and so is one
+    /// that reaches `max_record_bytes`. Default: 1 MiB, more than a call takes that is a record by itself.
+    pub document_bytes: u64,
+    /// What stands around such elements is kept for them up to this size. Default: 16 KiB, more than the heads of reports
+    /// and resources take; it is read again with each element.
+    pub shell_bytes: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { batch_bytes: 64 << 10, max_record_bytes: 16 << 20 }
+        Limits { batch_bytes: 64 << 10, max_record_bytes: 16 << 20, document_bytes: 1 << 20, shell_bytes: 16 << 10 }
     }
 }
 
@@ -64,6 +70,8 @@ pub struct Reader {
     /// The totals of the sources before the current one.
     totals_before: Totals,
     bytes_on_disk_expected: Option<u64>,
+    recognises: Recognises,
+    shells_cut: u64,
 }
 
 /// A source whose turn has not come.
@@ -95,6 +103,13 @@ impl Reader {
         Reader::new(VecDeque::from([Waiting::Stream(name.into(), Box::new(input))]), None, limits)
     }
 
+    /// Asks `recognises` whether an object is something of its own when a large document is looked into for the array whose
+    /// elements are units. Without it every object is, and the outermost array with an object counts.
+    #[must_use]
+    pub fn recognising(self, recognises: Recognises) -> Reader {
+        Reader { recognises, ..self }
+    }
+
     /// The next units, all of one source; at least one. `None` when everything is read.
     pub fn next_batch(&mut self) -> Option<Batch> {
         loop {
@@ -109,6 +124,7 @@ impl Reader {
             self.totals = self.totals_before.plus(&current.totals());
             if is_finished {
                 self.totals_before = self.totals;
+                self.shells_cut += current.framer.shells_cut();
                 self.current = None;
             }
             if batch.is_some() {
@@ -132,6 +148,13 @@ impl Reader {
         &self.totals
     }
 
+    /// The limits that were reached without a rejected unit: name, value, how often.
+    pub fn limits_reached(&self) -> impl Iterator<Item = (&'static str, u64, u64)> {
+        let current = self.current.as_ref().map_or(0, |current| current.framer.shells_cut());
+        let shells_cut = self.shells_cut + current;
+        [("shell_bytes", self.limits.shell_bytes as u64, shells_cut)].into_iter().filter(|(.., times)| *times > 0)
+    }
+
     /// Size of all sources as they are stored; `None` when one of them is a stream, whose size is not known.
     pub fn bytes_on_disk_expected(&self) -> Option<u64> {
         self.bytes_on_disk_expected
@@ -139,7 +162,8 @@ impl Reader {
 
     fn new(waiting: VecDeque<Waiting>, bytes_on_disk_expected: Option<u64>, limits: Limits) -> Reader {
         let (totals, totals_before) = (Totals::default(), Totals::default());
-        Reader { limits, waiting, current: None, totals, totals_before, bytes_on_disk_expected }
+        let (recognises, shells_cut): (Recognises, u64) = (|_| true, 0);
+        Reader { limits, waiting, current: None, totals, totals_before, bytes_on_disk_expected, recognises, shells_cut }
     }
 
     /// Opens a source; a batch that says why when that fails.
@@ -152,7 +176,7 @@ impl Reader {
         };
         match opened {
             Ok(input) => {
-                let framer = Framer::new(self.limits.max_record_bytes).of_source(&name);
+                let framer = Framer::new(&self.limits).recognising(self.recognises).of_source(&name);
                 self.current = Some(Current { name, input, framer, buffer: Vec::new(), bytes: 0, end: None });
                 None
             }
@@ -165,7 +189,7 @@ impl Reader {
                 Some(Batch {
                     source: name,
                     bytes: Vec::new(),
-                    units: vec![Unit { line: 1, item: None, byte: 0, content }],
+                    units: vec![Unit { line: 1, item: None, byte: 0, content, shell: None }],
                     header: None,
                 })
             }
@@ -216,12 +240,19 @@ impl Current {
     /// Gives the buffer away and begins a new one with the bytes that later units need.
     fn take_batch(&mut self, units: Vec<Unit>, limits: &Limits) -> Batch {
         let kept = self.framer.release();
+        let header = self.framer.header();
+        if kept < self.buffer.capacity() / 2 {
+            // A batch holds no more memory than its units.
+            let bytes = self.buffer[..kept].to_vec();
+            self.buffer.drain(..kept);
+            self.buffer.shrink_to(limits.batch_bytes);
+            return Batch { source: self.name.clone(), bytes, units, header };
+        }
         let tail = &self.buffer[kept..];
         let mut next =
             Vec::with_capacity(if self.end.is_some() { tail.len() } else { tail.len() + limits.batch_bytes });
         next.extend_from_slice(tail);
         self.buffer.truncate(kept);
-        let header = self.framer.header();
         Batch { source: self.name.clone(), bytes: std::mem::replace(&mut self.buffer, next), units, header }
     }
 
@@ -274,6 +305,7 @@ mod tests {
                 let text = match unit.content {
                     Content::Text(range) => String::from_utf8_lossy(&batch.bytes[range]).into_owned(),
                     Content::Rejected(cut) => format!("{cut:?}"),
+                    Content::Rest(rest) => format!("{rest:?}"),
                 };
                 all.push((batch.source.to_string(), unit.line, unit.byte, text));
             }
@@ -354,7 +386,7 @@ mod tests {
     #[test]
     fn a_unit_far_above_the_limit_takes_bounded_memory() {
         const WIDTH: u64 = 200 << 20;
-        let limits = Limits { batch_bytes: 1 << 16, max_record_bytes: 1 << 20 };
+        let limits = Limits { max_record_bytes: 1 << 20, ..Limits::default() };
         for (before, after, size) in [
             ("{}\n", "\n{\"b\":1}\n", WIDTH),
             ("[{},\n{\"a\":\"", "\"},\n{\"b\":1}]", WIDTH + 8),
@@ -375,6 +407,44 @@ mod tests {
         }
     }
 
+    struct Repeated {
+        text: Vec<u8>,
+        at: usize,
+        left: usize,
+    }
+
+    impl Read for Repeated {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.left == 0 {
+                return Ok(0);
+            }
+            let count = (&self.text[self.at..]).read(buffer)?;
+            self.at += count;
+            if self.at == self.text.len() {
+                (self.at, self.left) = (0, self.left - 1);
+            }
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn a_large_document_takes_the_memory_of_its_elements() {
+        const ELEMENTS: usize = 40_000;
+        let element = format!("  {{\"id\": 1, \"a\": \"{}\"}},\n", "x".repeat(1000));
+        for (before, between) in [("{\"list\": [\n", ""), ("{\n\"list\": [", "\n"), ("INFO {\"list\": [", "")] {
+            let line = if between.is_empty() { element.replace('\n', "") } else { element.clone() };
+            let repeated = Repeated { text: line.into_bytes(), at: 0, left: ELEMENTS };
+            let input = Cursor::new(before.replace('\n', between)).chain(repeated).chain(Cursor::new("{}]}"));
+            let mut reader = Reader::from_stream("wide", input, Limits::default());
+            let mut units = 0;
+            while let Some(batch) = reader.next_batch() {
+                units += batch.units.len();
+                assert!(batch.bytes.capacity() <= 3 << 18, "{} bytes held", batch.bytes.capacity());
+            }
+            assert_eq!((units, reader.totals().bytes > 40_000_000), (ELEMENTS + 2, true), "{before}");
+        }
+    }
+
     proptest! {
         #[test]
         fn units_do_not_depend_on_the_batches(
@@ -384,7 +454,7 @@ mod tests {
             let text = pieces.concat().into_bytes();
             let input = if is_packed { gzip(&text) } else { text.clone() };
             let read = |batch_bytes| {
-                let limits = Limits { batch_bytes, max_record_bytes: 30 };
+                let limits = Limits { batch_bytes, max_record_bytes: 30, document_bytes: 12, ..Limits::default() };
                 let mut reader = Reader::from_stream("-", Cursor::new(input.clone()), limits);
                 let units = read_all(&mut reader);
                 (units, *reader.totals())

@@ -13,6 +13,10 @@
 //! - **Rows**: a unit is a row of a table, whose first line is the [header](super::header). So when the source is called
 //!   `.csv` or `.tsv`, or the first line has names that logs have. A row goes on in the next line inside of quotes.
 //!
+//! An object that grows beyond `document_bytes` is looked into: when one of its arrays holds what the reader knows for
+//! something of its own, the elements of that array are units from there on, and what is left of the document is one more
+//! ([`document`]). So a document takes no more memory than its largest element.
+//!
 //! A unit begins and ends with a byte that is not blank. Blank lines between units are counted and are no units.
 //!
 //! A value that cannot go on (a bracket that does not match, a line break inside of a string, a value where a key must
@@ -28,15 +32,22 @@ use std::{ops::Range, sync::Arc};
 
 use memchr::{memchr, memchr2};
 
+mod document;
+mod path;
 mod split;
 #[cfg(test)]
 mod tests;
 pub use super::scanner::MAX_DEPTH;
 use super::{
     Content, Cut, Header, Unit,
+    reader::Limits,
     scanner::{NOT_FIRST, Outcome, Scanner, is_blank},
 };
+use document::{Document, FirstLine};
 pub use split::split_values;
+
+/// Whether a reader would know an object for something of its own, and not for a part of what stands around it.
+pub type Recognises = fn(&[u8]) -> bool;
 
 /// Units in one batch at most; bounds the memory of a batch of very short units.
 pub const MAX_UNITS_PER_BATCH: usize = 1 << 16;
@@ -55,7 +66,7 @@ pub enum End {
 pub enum Progress {
     /// More bytes, or the end.
     NeedsBytes,
-    /// A new list of units; this one holds [`MAX_UNITS_PER_BATCH`].
+    /// A new list of units; this one holds [`MAX_UNITS_PER_BATCH`], or enough bytes.
     BatchFull,
     /// Nothing: the source is at its end, or what follows cannot be framed.
     Finished,
@@ -64,7 +75,16 @@ pub enum Progress {
 /// Cuts one source into units. It looks at a buffer that grows at its end and shrinks at its front.
 #[derive(Debug)]
 pub struct Framer {
+    batch_bytes: usize,
     max_record_bytes: u64,
+    document_bytes: u64,
+    shell_bytes: usize,
+    recognises: Recognises,
+    /// Where in the source the unit at hand is looked into, if it gets there.
+    look_at: u64,
+    /// The document that is being cut.
+    document: Option<Box<Document>>,
+    shells_cut: u64,
     mode: Option<Mode>,
     state: State,
     /// Offset in the source of the buffer's first byte.
@@ -120,6 +140,10 @@ enum State {
     String { escaped: bool },
     /// In an element that is neither string, object nor array.
     Scalar,
+    /// In a document that is cut into the elements of an array.
+    Document,
+    /// In the rest of a line on which a document broke.
+    Skip,
     /// After a rejected value, before the next line that can begin one.
     Resync,
     /// Nothing is left to do.
@@ -145,9 +169,16 @@ struct Doomed {
 
 impl Framer {
     /// A framer at the start of a source.
-    pub fn new(max_record_bytes: u64) -> Framer {
+    pub fn new(limits: &Limits) -> Framer {
         Framer {
-            max_record_bytes,
+            batch_bytes: limits.batch_bytes,
+            max_record_bytes: limits.max_record_bytes,
+            document_bytes: limits.document_bytes.max(1),
+            shell_bytes: limits.shell_bytes,
+            recognises: |_| true,
+            look_at: 0,
+            document: None,
+            shells_cut: 0,
             mode: None,
             state: State::Start,
             base: 0,
@@ -175,6 +206,12 @@ impl Framer {
         Framer { promised: Header::delimiter_of(name), ..self }
     }
 
+    /// Asks `recognises` which objects are something of their own. Without it all are.
+    #[must_use]
+    pub fn recognising(self, recognises: Recognises) -> Framer {
+        Framer { recognises, ..self }
+    }
+
     /// The header, once it was read, when the source is a table.
     pub fn header(&self) -> Option<Arc<Header>> {
         self.header.clone()
@@ -192,7 +229,8 @@ impl Framer {
             if self.state == State::Finished {
                 return Progress::Finished;
             }
-            if units.len() >= MAX_UNITS_PER_BATCH {
+            let is_full = !units.is_empty() && self.position >= self.batch_bytes.saturating_mul(FULL);
+            if is_full || units.len() >= MAX_UNITS_PER_BATCH {
                 return Progress::BatchFull;
             }
             let is_short_start = self.state == State::Start && buffer.len() < BYTE_ORDER_MARK.len();
@@ -210,7 +248,10 @@ impl Framer {
     pub fn release(&mut self) -> usize {
         let count = match self.state {
             State::Start => 0,
-            State::Between | State::Resync | State::Finished => self.position,
+            State::Between | State::Resync | State::Skip | State::Finished => self.position,
+            State::Document if self.document.as_ref().is_some_and(|document| !document.is_in_element()) => {
+                self.position
+            }
             _ if self.is_too_large() => self.position,
             _ => self.index(self.unit.byte),
         };
@@ -234,8 +275,13 @@ impl Framer {
         self.units
     }
 
+    /// Documents that had more around their elements than `shell_bytes`.
+    pub fn shells_cut(&self) -> u64 {
+        self.shells_cut
+    }
+
     /// Bytes that were looked at to find the ends of values and the lines after rejected ones: at most three times
-    /// the source, whatever it holds.
+    /// the source, whatever it holds, and five times more where values grow beyond `document_bytes`.
     pub fn work(&self) -> u64 {
         self.work
     }
@@ -252,6 +298,8 @@ impl Framer {
             State::Value => self.value(buffer, units),
             State::String { escaped } => self.string(buffer, escaped, units),
             State::Scalar => self.scalar(buffer, units),
+            State::Document => self.document(buffer, units),
+            State::Skip => self.skip(buffer),
             State::Resync => self.resync(buffer),
             State::Finished => {}
         }
@@ -267,6 +315,10 @@ impl Framer {
             State::Value => {
                 let cut = failure.unwrap_or_else(|| truncated("the input ends inside of a value"));
                 return self.reject(cut, units);
+            }
+            State::Document => {
+                let cut = failure.unwrap_or_else(|| truncated("the input ends inside of a value"));
+                return self.break_document(cut, units);
             }
             State::FirstLine if failure.is_none() => {
                 self.decide(buffer, units);
@@ -334,6 +386,7 @@ impl Framer {
     fn begin(&mut self, first: u8, units: &mut Vec<Unit>) {
         let indent = if self.blanks == NOT_FIRST { 0 } else { self.blanks };
         self.unit = Begun { byte: self.offset(), line: self.line, indent };
+        self.look_at = self.unit.byte.saturating_add(self.document_bytes.min(self.max_record_bytes));
         self.blanks = NOT_FIRST;
         self.state = match (self.mode, first) {
             (None, b'{') if self.promised.is_none() => State::FirstObject,
@@ -359,12 +412,15 @@ impl Framer {
     }
 
     fn first_object(&mut self, buffer: &[u8]) {
-        let rest = &buffer[self.position..];
+        let rest = self.up_to_look(buffer);
         let line_end = memchr(b'\n', rest);
         let on_this_line = &rest[..line_end.unwrap_or(rest.len())];
         let (count, outcome) = self.scanner.scan(on_this_line, self.base + self.position as u64, &mut self.line);
         self.position += count;
         self.work += count as u64;
+        if outcome == Outcome::Open && self.is_at_look() {
+            return self.look_into(buffer, self.index(self.unit.byte), FirstLine::Decides);
+        }
         if outcome != Outcome::Open || (line_end.is_some() && self.scanner.in_string()) {
             (self.mode, self.state) = (Some(Mode::Lines), State::Line);
         } else if line_end.is_some() {
@@ -384,14 +440,26 @@ impl Framer {
     }
 
     fn first_line(&mut self, buffer: &[u8], units: &mut Vec<Unit>) {
-        let Some(length) = memchr(b'\n', &buffer[self.position..]) else {
-            self.position = buffer.len();
+        if !self.is_at_line_end(buffer) {
             return;
-        };
-        self.position += length;
+        }
         self.decide(buffer, units);
         self.end_line();
         self.position += 1;
+    }
+
+    /// Goes to the end of the line at hand, if it is there. A line that gets long is looked into.
+    fn is_at_line_end(&mut self, buffer: &[u8]) -> bool {
+        let rest = self.up_to_look(buffer);
+        if let Some(length) = memchr(b'\n', rest) {
+            self.position += length;
+            return true;
+        }
+        self.position += rest.len();
+        if self.is_at_look() {
+            self.look_into_line(buffer);
+        }
+        false
     }
 
     /// Takes the first line for a header, or for a unit.
@@ -445,11 +513,9 @@ impl Framer {
     }
 
     fn line(&mut self, buffer: &[u8], units: &mut Vec<Unit>) {
-        let Some(length) = memchr(b'\n', &buffer[self.position..]) else {
-            self.position = buffer.len();
+        if !self.is_at_line_end(buffer) {
             return;
-        };
-        self.position += length;
+        }
         if self.goes_on(buffer) {
             self.state = State::Value;
             return;
@@ -481,11 +547,12 @@ impl Framer {
 
     fn value(&mut self, buffer: &[u8], units: &mut Vec<Unit>) {
         let offset = self.offset();
-        let (count, outcome) = self.scanner.scan(&buffer[self.position..], offset, &mut self.line);
+        let (count, outcome) = self.scanner.scan(self.up_to_look(buffer), offset, &mut self.line);
         self.position += count;
         self.work += count as u64;
         match outcome {
-            Outcome::Open => {}
+            Outcome::Open if self.is_at_look() => self.look_into(buffer, self.index(self.unit.byte), FirstLine::Over),
+            Outcome::Open | Outcome::Key | Outcome::Begins | Outcome::Ends | Outcome::Left => {}
             Outcome::Complete => self.cut(buffer, units),
             Outcome::Broken(reason) => self.reject(truncated(reason), units),
             Outcome::TooDeep if self.is_too_large() => self.reject_too_large(units),
@@ -521,6 +588,9 @@ impl Framer {
         let from = self.position;
         while let Some(&byte) = buffer.get(self.position) {
             if matches!(byte, b'{' | b'[') && self.blanks <= self.unit.indent {
+                if self.goes_on_in_document() {
+                    break;
+                }
                 // A bracket here is more likely a new array than an element of the one that broke.
                 self.in_array &= byte == b'{';
                 self.state = State::Between;
@@ -546,8 +616,7 @@ impl Framer {
     fn cut(&mut self, buffer: &[u8], units: &mut Vec<Unit>) {
         self.state = State::Between;
         if self.is_too_large() {
-            let bytes = self.unit_size();
-            return self.push(Content::Rejected(Cut::TooLarge { bytes, limit: self.max_record_bytes }), units);
+            return self.push(Content::Rejected(self.too_large()), units);
         }
         let range = trim_end(buffer, self.index(self.unit.byte)..self.position);
         self.push(Content::Text(range), units);
@@ -570,9 +639,12 @@ impl Framer {
 
     /// Rejects a value above the limit that cannot go on. Its bytes are gone.
     fn reject_too_large(&mut self, units: &mut Vec<Unit>) {
-        let bytes = self.unit_size();
-        self.push(Content::Rejected(Cut::TooLarge { bytes, limit: self.max_record_bytes }), units);
+        self.push(Content::Rejected(self.too_large()), units);
         self.resync_from_here();
+    }
+
+    fn too_large(&self) -> Cut {
+        Cut::TooLarge { bytes: self.unit_size(), limit: self.max_record_bytes }
     }
 
     fn resync_from_here(&mut self) {
@@ -588,7 +660,8 @@ impl Framer {
         };
         self.last = Some((self.unit.line, item.unwrap_or(0)));
         self.units += 1;
-        units.push(Unit { line: self.unit.line, item, byte: self.unit.byte, content });
+        let shell = self.document.as_mut().and_then(|document| document.shell_of(self.unit.line, item));
+        units.push(Unit { line: self.unit.line, item, byte: self.unit.byte, content, shell });
     }
 
     /// Counts the line break at hand.
@@ -616,6 +689,9 @@ impl Framer {
         (offset - self.base) as usize
     }
 }
+
+/// Of the bytes that a batch is filled with, how often it takes them at most. A document that was looked into brings more.
+const FULL: usize = 4;
 
 /// Bytes with which a line ends in the middle of an object that is written on several lines.
 pub const GOES_ON: [u8; 4] = *b"{[,:";

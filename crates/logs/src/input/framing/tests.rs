@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::input::{Rest, Shell};
 
 const NO_LIMIT: u64 = u64::MAX;
 
@@ -21,21 +22,59 @@ struct Framed {
     blank_lines: u64,
 }
 
+/// What is told of a unit.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Told {
+    pub line: u64,
+    pub item: Option<u32>,
+    pub byte: u64,
+    /// Its text; what is left of a document behind `=`, and a reason behind `!`.
+    pub text: String,
+    pub shell: Option<Arc<Shell>>,
+}
+
 /// Frames `input` as the reader does, `chunk` bytes at a time; also says how much work that was.
 fn frame_in_chunks(input: &[u8], chunk: usize, max_record_bytes: u64, end: &End) -> (Framed, u64) {
-    let mut framer = Framer::new(max_record_bytes);
-    let (mut buffer, mut seen, mut units) = (Vec::new(), Vec::new(), Vec::new());
+    let mut framer = Framer::new(&Limits { max_record_bytes, document_bytes: NO_LIMIT, ..Limits::default() });
+    framer.recognises = |_| false;
+    let mut seen = Vec::new();
+    drive(&mut framer, input, chunk, end, |unit, bytes| {
+        let content = match unit.content {
+            Content::Text(range) => Ok(bytes[range].to_vec()),
+            Content::Rest(rest) => Ok(format!("{rest:?}").into_bytes()),
+            Content::Rejected(cut) => Err(cut),
+        };
+        seen.push(Seen { line: unit.line, byte: unit.byte, content });
+    });
+    (Framed { seen, lines: framer.lines(), blank_lines: framer.blank_lines() }, framer.work())
+}
+
+/// As [`frame_in_chunks`], with any framer.
+pub(super) fn frame_with(mut framer: Framer, input: &[u8], chunk: usize, end: &End) -> (Vec<Told>, u64) {
+    let mut all = Vec::new();
+    drive(&mut framer, input, chunk, end, |unit, bytes| {
+        let text = match &unit.content {
+            Content::Text(range) => String::from_utf8_lossy(&bytes[range.clone()]).into_owned(),
+            Content::Rest(Rest { text: None, elements }) => format!("=? but {elements}"),
+            Content::Rest(Rest { text: Some(text), elements }) => {
+                format!("={} but {elements}", String::from_utf8_lossy(text))
+            }
+            Content::Rejected(Cut::TooLarge { bytes, limit }) => format!("!larger than {limit}: {bytes}"),
+            Content::Rejected(Cut::TooDeep { limit }) => format!("!deeper than {limit}"),
+            Content::Rejected(Cut::Truncated(reason) | Cut::Unreadable(reason)) => format!("!{reason}"),
+        };
+        all.push(Told { line: unit.line, item: unit.item, byte: unit.byte, text, shell: unit.shell });
+    });
+    (all, framer.work())
+}
+
+fn drive(framer: &mut Framer, input: &[u8], chunk: usize, end: &End, mut take: impl FnMut(Unit, &[u8])) {
+    let (mut buffer, mut units) = (Vec::new(), Vec::new());
     let mut chunks = input.chunks(chunk);
     let mut end_given = None;
     loop {
         let progress = framer.frame(&buffer, end_given, &mut units);
-        for Unit { line, byte, content, .. } in units.drain(..) {
-            let content = match content {
-                Content::Text(range) => Ok(buffer[range].to_vec()),
-                Content::Rejected(cut) => Err(cut),
-            };
-            seen.push(Seen { line, byte, content });
-        }
+        units.drain(..).for_each(|unit| take(unit, &buffer));
         buffer.drain(..framer.release());
         match progress {
             Progress::Finished => break,
@@ -46,7 +85,6 @@ fn frame_in_chunks(input: &[u8], chunk: usize, max_record_bytes: u64, end: &End)
             },
         }
     }
-    (Framed { seen, lines: framer.lines(), blank_lines: framer.blank_lines() }, framer.work())
 }
 
 fn frame(input: &[u8]) -> Vec<Seen> {
@@ -199,7 +237,8 @@ fn rows_of_a_table_go_on_inside_of_quotes() {
     assert_eq!(frame(b"prompt,response\n\"a\"").len(), 1, "a quote that is closed");
     assert!(frame(b"prompt,response\n").is_empty(), "a header alone holds no row");
     let named = |text: &[u8]| {
-        let (mut framer, mut units) = (Framer::new(NO_LIMIT).of_source("x.csv"), Vec::new());
+        let (mut framer, mut units) =
+            (Framer::new(&Limits { max_record_bytes: NO_LIMIT, ..Limits::default() }).of_source("x.csv"), Vec::new());
         assert_eq!(framer.frame(text, Some(&End::Complete), &mut units), Progress::Finished);
         units.len()
     };
@@ -245,7 +284,7 @@ fn hostile_nesting_is_linear() {
 #[test]
 fn a_batch_holds_a_bounded_number_of_units() {
     let input = "1\n".repeat(MAX_UNITS_PER_BATCH + 5);
-    let mut framer = Framer::new(NO_LIMIT);
+    let mut framer = Framer::new(&Limits { batch_bytes: usize::MAX, ..Limits::default() });
     let mut units = Vec::new();
     assert_eq!(framer.frame(input.as_bytes(), None, &mut units), Progress::BatchFull);
     assert_eq!(units.len(), MAX_UNITS_PER_BATCH);
@@ -271,7 +310,7 @@ fn end() -> impl Strategy<Value = End> {
 }
 
 /// Objects of several lines, as a log of pretty-printed records holds them.
-fn records() -> impl Strategy<Value = Vec<String>> {
+pub(super) fn records() -> impl Strategy<Value = Vec<String>> {
     let scalar = prop_oneof![
         Just("null".to_owned()),
         any::<i32>().prop_map(|number| number.to_string()),
