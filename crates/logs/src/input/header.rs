@@ -64,6 +64,16 @@ impl Header {
             .map(|(_, delimiter)| delimiter)
     }
 
+    /// The separator that a first line tells to spreadsheets, as in `sep=;`.
+    pub fn separator_of(line: &[u8]) -> Option<u8> {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
+        match line {
+            [b's' | b'S', b'e' | b'E', b'p' | b'P', b'=', separator] if separator.is_ascii() => Some(*separator),
+            _ => None,
+        }
+    }
+
     /// The header that a first line is: any line where the source is known to be a table, else one with known names.
     pub fn of_line(line: &[u8], promised: Option<u8>) -> Option<Header> {
         if let Some(delimiter) = promised {
@@ -136,11 +146,25 @@ mod tests {
         check("a;b", "X.CSV.gz", Some(&["a", "b"]));
         check("a\tb", "x.tsv", Some(&["a", "b"]));
         check("Prompt,Latency (ms),x", "-", Some(&["Prompt", "Latency (ms)", "x"]));
+        check("prompt|x", "-", None);
         check("prompt\tresponse", "-", Some(&["prompt", "response"]));
         check("2026-01-01 INFO started, model loaded", "-", None);
         check("error, input", "-", Some(&["error", "input"]));
         check("prompt", "x.csv", None);
         check("a,b", "x.jsonl", None);
+    }
+
+    #[test]
+    fn a_first_line_may_tell_the_separator() {
+        let check =
+            |line: &str, expected: Option<u8>| assert_eq!(Header::separator_of(line.as_bytes()), expected, "{line}");
+        check("sep=;", Some(b';'));
+        check("Sep=\t\r", Some(b'\t'));
+        check("\"sep=|\"", Some(b'|'));
+        check("sep=", None);
+        check("sep=;;", None);
+        check("sep=\u{e9}", None);
+        check("separator", None);
     }
 
     #[test]

@@ -11,7 +11,8 @@
 //!   line, a scalar in an array is a unit too, and an empty array holds none.
 //!
 //! - **Rows**: a unit is a row of a table, whose first line is the [header](super::header). So when the source is called
-//!   `.csv` or `.tsv`, or the first line has names that logs have. A row goes on in the next line inside of quotes.
+//!   `.csv` or `.tsv`, or the first line has names that logs have. A row goes on in the next line inside of quotes. A line
+//!   `sep=;` before the header tells the separator and is no row.
 //!
 //! An object that grows beyond `document_bytes` is looked into: when one of its arrays holds what the reader knows for
 //! something of its own, the elements of that array are units from there on, and what is left of the document is one more
@@ -132,8 +133,8 @@ enum State {
     FirstLine,
     /// In a unit that ends with the line.
     Line,
-    /// In a row of a table, perhaps inside of quotes.
-    Row { quoted: bool },
+    /// In a row of a table.
+    Row(Cell),
     /// In a unit that the scanner follows to its end.
     Value,
     /// In an element that is a string.
@@ -148,6 +149,17 @@ enum State {
     Resync,
     /// Nothing is left to do.
     Finished,
+}
+
+/// Where in a cell of a table the next byte stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cell {
+    /// At its first byte. A quote there opens it, and stands for itself elsewhere.
+    Start,
+    Plain,
+    Quoted,
+    /// Behind a quote that closes it. Another one opens it again: together they are a quote inside.
+    Closed,
 }
 
 /// A unit that has begun.
@@ -294,7 +306,7 @@ impl Framer {
             State::FirstBracket => self.first_bracket(buffer),
             State::FirstLine => self.first_line(buffer, units),
             State::Line => self.line(buffer, units),
-            State::Row { quoted } => self.row(buffer, quoted, units),
+            State::Row(cell) => self.row(buffer, cell, units),
             State::Value => self.value(buffer, units),
             State::String { escaped } => self.string(buffer, escaped, units),
             State::Scalar => self.scalar(buffer, units),
@@ -324,14 +336,14 @@ impl Framer {
                 self.decide(buffer, units);
                 self.reject_lone_header(units);
             }
-            State::Row { quoted: true } if failure.is_none() && !self.is_too_large() => {
+            State::Row(Cell::Quoted) if failure.is_none() && !self.is_too_large() => {
                 self.push(Content::Rejected(truncated("the input ends inside of a quoted cell")), units);
             }
             State::FirstObject
             | State::FirstBracket
             | State::FirstLine
             | State::Line
-            | State::Row { .. }
+            | State::Row(_)
             | State::String { .. }
             | State::Scalar => match failure {
                 Some(cut) if !self.is_too_large() => self.push(Content::Rejected(cut), units),
@@ -392,7 +404,7 @@ impl Framer {
             (None, b'{') if self.promised.is_none() => State::FirstObject,
             (None, b'[') if self.promised.is_none() => State::FirstBracket,
             (None, _) => State::FirstLine,
-            (Some(Mode::Rows), _) => State::Row { quoted: false },
+            (Some(Mode::Rows), _) => State::Row(Cell::Start),
             (Some(Mode::Lines), _) => State::Line,
             (Some(Mode::Values), b'{' | b'[') => State::Value,
             (Some(Mode::Values), b'"') if self.in_array => State::String { escaped: false },
@@ -400,7 +412,7 @@ impl Framer {
             (Some(Mode::Values), _) => State::Line,
         };
         match self.state {
-            State::FirstLine | State::Line | State::Row { .. } => {}
+            State::FirstLine | State::Line | State::Row(_) => {}
             State::FirstObject | State::Value => self.scanner.reset(),
             _ => self.position += 1,
         }
@@ -466,6 +478,11 @@ impl Framer {
     fn decide(&mut self, buffer: &[u8], units: &mut Vec<Unit>) {
         // Of a line that is too large, the first bytes are gone.
         let line = (!self.is_too_large()).then(|| trim_end(buffer, self.index(self.unit.byte)..self.position));
+        if let Some(separator) = line.as_ref().and_then(|line| Header::separator_of(&buffer[line.start..self.position]))
+        {
+            (self.promised, self.state) = (Some(separator), State::Between);
+            return;
+        }
         match line.and_then(|line| Header::of_line(&buffer[line], self.promised)) {
             Some(header) => {
                 (self.mode, self.state, self.header) = (Some(Mode::Rows), State::Between, Some(Arc::new(header)));
@@ -486,30 +503,36 @@ impl Framer {
         }
     }
 
-    fn row(&mut self, buffer: &[u8], mut quoted: bool, units: &mut Vec<Unit>) {
-        // "" inside of a quoted cell closes it and opens it again.
-        let mut closed_at = None;
-        while let Some(length) = memchr2(b'"', b'\n', &buffer[self.position..]) {
-            self.position += length;
-            if buffer[self.position] == b'"' {
-                // A quote begins a cell, or stands in it as it is.
-                let before = self.position.checked_sub(1).map(|at| buffer[at]);
-                let is_first = before.is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b',' | b';' | b'\t'));
-                let opens_again = closed_at.is_some_and(|at| at + 1 == self.position);
-                closed_at = quoted.then_some(self.position);
-                quoted = !quoted && (is_first || opens_again);
-            } else if quoted {
-                self.line += 1;
-            } else {
+    fn row(&mut self, buffer: &[u8], mut cell: Cell, units: &mut Vec<Unit>) {
+        let delimiter = self.header.as_ref().map_or(b',', |header| header.delimiter);
+        while let Some(&byte) = buffer.get(self.position) {
+            if byte == b'\n' && cell != Cell::Quoted {
                 self.cut(buffer, units);
                 self.end_line();
                 self.position += 1;
                 return;
             }
             self.position += 1;
+            cell = match (cell, byte) {
+                (Cell::Start | Cell::Closed, b'"') => Cell::Quoted,
+                (Cell::Quoted, b'"') => Cell::Closed,
+                (Cell::Quoted, b'\n') => {
+                    self.line += 1;
+                    Cell::Quoted
+                }
+                (Cell::Quoted, _) => Cell::Quoted,
+                (_, byte) if byte == delimiter => Cell::Start,
+                _ => Cell::Plain,
+            };
+            let rest = &buffer[self.position..];
+            let uneventful = match cell {
+                Cell::Start | Cell::Closed => 0,
+                Cell::Quoted => memchr2(b'"', b'\n', rest).unwrap_or(rest.len()),
+                Cell::Plain => memchr2(delimiter, b'\n', rest).unwrap_or(rest.len()),
+            };
+            self.position += uneventful;
         }
-        self.position = buffer.len();
-        self.state = State::Row { quoted };
+        self.state = State::Row(cell);
     }
 
     fn line(&mut self, buffer: &[u8], units: &mut Vec<Unit>) {

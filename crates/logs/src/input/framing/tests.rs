@@ -245,7 +245,24 @@ fn rows_of_a_table_go_on_inside_of_quotes() {
     assert_eq!(named(b"Was ist rot?,Die Ampel.\n"), 1, "a line that names nothing is no header alone");
     assert_eq!(named(b"Was ist rot?,Die Ampel.\na,b\n"), 1, "of several, the first is the header");
     assert_eq!((named(b"frage,response\n"), named(b"")), (0, 0));
+    assert_eq!((named(b"sep=;\na;b\n1;2\n"), named(b"sep=;\n"), named(b"sep=;\r\n\na;b\n1;2\n")), (1, 0, 1));
+    let told = frame(b"sep=|\nprompt|response\n\"a|b\n\"|c\n");
+    assert!(matches!(&told[..], [Seen { line: 3, byte: 22, content: Ok(text) }] if text == b"\"a|b\n\"|c"), "{told:?}");
     assert_eq!(frame(b"2026-01-01 INFO started\nprompt,response\n").len(), 2, "a text log is no table");
+}
+
+#[test]
+fn quoted_quotes_are_the_same_wherever_a_batch_ends() {
+    let mut input = b"id,prompt,response\n".to_vec();
+    for row in 0..100_000 {
+        input.extend_from_slice(format!("{row},\"say \"\"a,\nb\"\"\",\"\"\"c\"\"\"\n").as_bytes());
+    }
+    let whole = frame(&input);
+    assert_eq!(whole.len(), 100_000);
+    for chunk in [1, 7, 64 << 10] {
+        let (framed, _) = frame_in_chunks(&input, chunk, NO_LIMIT, &End::Complete);
+        assert!(framed.seen == whole, "{chunk} bytes at a time");
+    }
 }
 
 #[test]
@@ -343,6 +360,24 @@ proptest! {
         let whole = frame_in_chunks(&input, input.len().max(1), max, &end).0;
         prop_assert_eq!(&frame_in_chunks(&input, 1, max, &end).0, &whole);
         prop_assert_eq!(&frame_in_chunks(&input, chunk, max, &end).0, &whole);
+    }
+
+    #[test]
+    fn rows_are_those_that_were_written(
+        rows in prop::collection::vec(prop::collection::vec("[a\",\n]{1,5}", 2), 1..8), chunk in 1_usize..20
+    ) {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(["prompt", "response"])?;
+        rows.iter().try_for_each(|row| writer.write_record(row))?;
+        let text = writer.into_inner()?;
+        let header = Header::of_line(b"prompt,response", None).unwrap();
+        let got: Vec<Vec<String>> = frame_in_chunks(&text, chunk, NO_LIMIT, &End::Complete)
+            .0
+            .seen
+            .iter()
+            .map(|seen| header.cells(seen.content.as_ref().unwrap()).unwrap().into_iter().map(|cell| cell.1).collect())
+            .collect();
+        prop_assert_eq!(got, rows);
     }
 
     #[test]
