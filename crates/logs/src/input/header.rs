@@ -1,9 +1,11 @@
-//! The header of a table: the first line of a CSV or TSV file.
+//! The header of a table: the first line of a CSV or TSV file, or the names of a table with bars and rules ([`ruled`](super::ruled)).
 //!
 //! A table is told by the name of its source (`.csv`, `.tsv`, also when compressed), or by a first line that is no JSON
 //! and has at least [`KNOWN_NAMES_MIN`] names that logs of calls have.
 
 use std::borrow::Cow;
+
+use super::ruled::Ruled;
 
 /// Names of columns that must be known before a line is taken for a header.
 const KNOWN_NAMES_MIN: usize = 2;
@@ -51,6 +53,8 @@ pub struct Header {
     pub names: Vec<String>,
     /// What stands between two cells.
     pub delimiter: u8,
+    /// How rows are told apart when the table is one that terminals show; `None` for CSV.
+    pub ruled: Option<Ruled>,
 }
 
 impl Header {
@@ -92,7 +96,10 @@ impl Header {
 
     /// The cells of a row by the names of their columns, fewer where the row is short; the reason when it cannot be one of this table.
     pub fn cells(&self, row: &[u8]) -> Result<Vec<(&str, String)>, String> {
-        let cells = cells(row, self.delimiter).ok_or("a row that breaks off inside of quotes")?;
+        let cells = match &self.ruled {
+            Some(ruled) => ruled.row(row, self.names.len())?,
+            None => cells(row, self.delimiter).ok_or("a row that breaks off inside of quotes")?,
+        };
         if cells.len() > self.names.len() {
             return Err(format!("a row of {} cells where the header has {}", cells.len(), self.names.len()));
         }
@@ -101,7 +108,11 @@ impl Header {
 
     fn read(line: &[u8], delimiter: u8) -> Option<Header> {
         let names: Vec<String> = cells(line, delimiter)?.into_iter().map(|name| name.trim().to_owned()).collect();
-        (names.len() > 1 && names.iter().all(|name| !name.is_empty())).then_some(Header { names, delimiter })
+        (names.len() > 1 && names.iter().all(|name| !name.is_empty())).then_some(Header {
+            names,
+            delimiter,
+            ruled: None,
+        })
     }
 
     fn known_names(&self) -> usize {

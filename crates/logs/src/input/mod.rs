@@ -9,6 +9,7 @@
 //! - [`framing`]: bytes → units; `scanner` finds where a value ends
 //! - [`shell`]: what stands around the elements of a document that is too large to be one unit
 //! - [`header`]: the first line of a table (CSV)
+//! - [`ruled`]: tables as psql and mysql show them
 //! - [`reader`]: sources → [`Batch`]es, in order, bounded in memory
 
 pub mod compression;
@@ -16,6 +17,7 @@ pub mod framing;
 pub mod header;
 pub mod paths;
 pub mod reader;
+pub mod ruled;
 mod scanner;
 pub mod shell;
 

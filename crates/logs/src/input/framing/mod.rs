@@ -12,7 +12,8 @@
 //!
 //! - **Rows**: a unit is a row of a table, whose first line is the [header](super::header). So when the source is called
 //!   `.csv` or `.tsv`, or the first line has names that logs have. A row goes on in the next line inside of quotes. A line
-//!   `sep=;` before the header tells the separator and is no row.
+//!   `sep=;` before the header tells the separator and is no row. Tables with bars and rules ([`ruled`](super::ruled)) have rows,
+//!   too; their rules and the line that counts their rows are no units, and behind that line the source begins anew.
 //!
 //! An object that grows beyond `document_bytes` is looked into: when one of its arrays holds what the reader knows for
 //! something of its own, the elements of that array are units from there on, and what is left of the document is one more
@@ -35,6 +36,7 @@ use memchr::{memchr, memchr2};
 
 mod document;
 mod path;
+mod ruled;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -83,6 +85,12 @@ pub struct Framer {
     recognises: Recognises,
     /// Where in the source the unit at hand is looked into, if it gets there.
     look_at: u64,
+    /// Where the line at hand of a row with bars begins, or the first line of a source ends.
+    row_line: u64,
+    /// Whether the table with bars is over.
+    table_is_over: bool,
+    /// Whether the line before was a rule of the table.
+    is_after_rule: bool,
     /// The document that is being cut.
     document: Option<Box<Document>>,
     shells_cut: u64,
@@ -131,6 +139,10 @@ enum State {
     FirstBracket,
     /// On the first line, of which it is not known whether it is a header.
     FirstLine,
+    /// On the lines after it, of which it is not known whether they are the rule of a table.
+    Head,
+    /// In a row of a table with bars.
+    RuledRow,
     /// In a unit that ends with the line.
     Line,
     /// In a row of a table.
@@ -189,6 +201,9 @@ impl Framer {
             shell_bytes: limits.shell_bytes,
             recognises: |_| true,
             look_at: 0,
+            row_line: 0,
+            table_is_over: false,
+            is_after_rule: false,
             document: None,
             shells_cut: 0,
             mode: None,
@@ -241,7 +256,11 @@ impl Framer {
             if self.state == State::Finished {
                 return Progress::Finished;
             }
-            let is_full = !units.is_empty() && self.position >= self.batch_bytes.saturating_mul(FULL);
+            if self.table_is_over && units.is_empty() {
+                self.begin_anew();
+            }
+            let is_full =
+                !units.is_empty() && self.position >= self.batch_bytes.saturating_mul(FULL) || self.table_is_over;
             if is_full || units.len() >= MAX_UNITS_PER_BATCH {
                 return Progress::BatchFull;
             }
@@ -306,7 +325,9 @@ impl Framer {
             State::FirstBracket => self.first_bracket(buffer),
             State::FirstLine => self.first_line(buffer, units),
             State::Line => self.line(buffer, units),
+            State::Head => self.head(buffer, units),
             State::Row(cell) => self.row(buffer, cell, units),
+            State::RuledRow => self.ruled_row(buffer, units),
             State::Value => self.value(buffer, units),
             State::String { escaped } => self.string(buffer, escaped, units),
             State::Scalar => self.scalar(buffer, units),
@@ -323,6 +344,10 @@ impl Framer {
             End::Complete => None,
             End::Failed(reason) => Some(Cut::Unreadable(reason.clone())),
         };
+        if self.state == State::RuledRow && failure.is_none() && self.is_no_row(buffer) {
+            self.state = State::Between;
+            return;
+        }
         match self.state {
             State::Value => {
                 let cut = failure.unwrap_or_else(|| truncated("the input ends inside of a value"));
@@ -336,6 +361,7 @@ impl Framer {
                 self.decide(buffer, units);
                 self.reject_lone_header(units);
             }
+            State::Head => return self.close_head(buffer, units),
             State::Row(Cell::Quoted) if failure.is_none() && !self.is_too_large() => {
                 self.push(Content::Rejected(truncated("the input ends inside of a quoted cell")), units);
             }
@@ -344,6 +370,7 @@ impl Framer {
             | State::FirstLine
             | State::Line
             | State::Row(_)
+            | State::RuledRow
             | State::String { .. }
             | State::Scalar => match failure {
                 Some(cut) if !self.is_too_large() => self.push(Content::Rejected(cut), units),
@@ -400,10 +427,12 @@ impl Framer {
         self.unit = Begun { byte: self.offset(), line: self.line, indent };
         self.look_at = self.unit.byte.saturating_add(self.document_bytes.min(self.max_record_bytes));
         self.blanks = NOT_FIRST;
+        self.row_line = self.unit.byte;
         self.state = match (self.mode, first) {
             (None, b'{') if self.promised.is_none() => State::FirstObject,
             (None, b'[') if self.promised.is_none() => State::FirstBracket,
             (None, _) => State::FirstLine,
+            (Some(Mode::Rows), _) if self.is_ruled() => State::RuledRow,
             (Some(Mode::Rows), _) => State::Row(Cell::Start),
             (Some(Mode::Lines), _) => State::Line,
             (Some(Mode::Values), b'{' | b'[') => State::Value,
@@ -412,7 +441,7 @@ impl Framer {
             (Some(Mode::Values), _) => State::Line,
         };
         match self.state {
-            State::FirstLine | State::Line | State::Row(_) => {}
+            State::FirstLine | State::Line | State::Row(_) | State::RuledRow => {}
             State::FirstObject | State::Value => self.scanner.reset(),
             _ => self.position += 1,
         }
@@ -454,6 +483,9 @@ impl Framer {
     fn first_line(&mut self, buffer: &[u8], units: &mut Vec<Unit>) {
         if !self.is_at_line_end(buffer) {
             return;
+        }
+        if self.may_be_head(buffer) {
+            return self.begin_head();
         }
         self.decide(buffer, units);
         self.end_line();
@@ -497,7 +529,7 @@ impl Framer {
     /// At the end of a table without rows. What was taken for a header because the source is called a table may be its
     /// only row.
     fn reject_lone_header(&mut self, units: &mut Vec<Unit>) {
-        if self.units == 0 && self.header.as_ref().is_some_and(|header| !header.is_known()) {
+        if self.units == 0 && self.header.as_ref().is_some_and(|header| !header.is_known() && header.ruled.is_none()) {
             let reason = "the only line of a table, taken for its header, has no name that logs have";
             self.push(Content::Rejected(truncated(reason)), units);
         }

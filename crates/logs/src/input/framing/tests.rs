@@ -252,6 +252,46 @@ fn rows_of_a_table_go_on_inside_of_quotes() {
 }
 
 #[test]
+fn tables_of_terminals_have_rows() {
+    let psql = " prompt | response \n--------+----------\n a      | b\n line 1+| c\n line 2 | \n(2 rows)\n\n";
+    let mysql =
+        "+--------+----------+\n| prompt | response |\n+--------+----------+\n| a | b |\n+--------+----------+\n";
+    let check = |input: &str, expected: &[(u64, &str)]| {
+        for chunk in [1, 5, 1000] {
+            let (framed, _) = frame_in_chunks(input.as_bytes(), chunk, 300, &End::Complete);
+            let got: Vec<(u64, String)> = framed
+                .seen
+                .iter()
+                .map(|seen| (seen.line, String::from_utf8_lossy(seen.content.as_ref().unwrap()).into_owned()))
+                .collect();
+            let expected: Vec<(u64, String)> =
+                expected.iter().map(|(line, text)| (*line, (*text).to_owned())).collect();
+            assert_eq!(got, expected, "{chunk}: {input}");
+            assert_eq!(framed.lines, input.lines().count() as u64);
+        }
+    };
+    check(psql, &[(3, "a      | b"), (4, "line 1+| c\n line 2 |")]);
+    check(&psql[..psql.len() - 2], &[(3, "a      | b"), (4, "line 1+| c\n line 2 |")]);
+    check(mysql, &[(4, "| a | b |")]);
+    check(&mysql[..mysql.len() - 1], &[(4, "| a | b |")]);
+    // A second table, or something else, may follow.
+    check(&format!("{mysql}{mysql}"), &[(4, "| a | b |"), (9, "| a | b |")]);
+    check(
+        &format!("{psql}{psql}"),
+        &[(3, "a      | b"), (4, "line 1+| c\n line 2 |"), (10, "a      | b"), (11, "line 1+| c\n line 2 |")],
+    );
+    check(&format!("{psql}{{}}\n"), &[(3, "a      | b"), (4, "line 1+| c\n line 2 |"), (8, "{}")]);
+    // What only begins like one is lines.
+    check("INFO a | b\nINFO c | d\n", &[(1, "INFO a | b"), (2, "INFO c | d")]);
+    check("a | b\n---+--", &[]);
+    check("a | b", &[(1, "a | b")]);
+    check("+---+\n| a |\nb", &[(1, "+---+"), (2, "| a |"), (3, "b")]);
+    check("a | b\n---\n", &[(1, "a | b"), (2, "---")]);
+    let long = "-".repeat(400);
+    assert_eq!(frame_in_chunks(format!("a | b\n{long}").as_bytes(), 9, 300, &End::Complete).0.seen.len(), 2);
+}
+
+#[test]
 fn quoted_quotes_are_the_same_wherever_a_batch_ends() {
     let mut input = b"id,prompt,response\n".to_vec();
     for row in 0..100_000 {
@@ -360,6 +400,21 @@ proptest! {
         let whole = frame_in_chunks(&input, input.len().max(1), max, &end).0;
         prop_assert_eq!(&frame_in_chunks(&input, 1, max, &end).0, &whole);
         prop_assert_eq!(&frame_in_chunks(&input, chunk, max, &end).0, &whole);
+    }
+
+    #[test]
+    fn tables_do_not_depend_on_the_chunks(
+        lines in prop::collection::vec(
+            prop::sample::select(vec!["a | b", "---+---", "| a | b |", "+---+---+", "(2 rows)", "x+| y", "{}", "", "2 rows in set", "|--|--|"]),
+            0..12
+        ),
+        chunk in 1_usize..20, max in prop_oneof![Just(NO_LIMIT), 1_u64..40], end in end(), has_end in any::<bool>()
+    ) {
+        let input = lines.join("\n") + if has_end { "\n" } else { "" };
+        let whole = frame_in_chunks(input.as_bytes(), input.len().max(1), max, &end).0;
+        prop_assert_eq!(whole.lines, input.lines().count() as u64);
+        prop_assert_eq!(&frame_in_chunks(input.as_bytes(), 1, max, &end).0, &whole);
+        prop_assert_eq!(&frame_in_chunks(input.as_bytes(), chunk, max, &end).0, &whole);
     }
 
     #[test]
