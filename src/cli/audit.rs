@@ -112,6 +112,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
     if !args.quiet {
         args.inputs.warn_of_sensitive();
+        Inputs::tell_left_out(&reader);
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
 

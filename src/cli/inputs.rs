@@ -1,20 +1,21 @@
 //! The arguments that `audit` and `explain` share: what to read, with which settings.
 
-use std::{fs, path::PathBuf};
+use std::{borrow::Cow, collections::BTreeMap, ffi::OsString, fs, io::Write as _, path::PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum, ValueHint};
 
 use llmverify::{
     config::{Layers, Settings},
-    input::{Limits, Reader},
+    input::{Limits, Reader, Why},
     pipeline::{Auditor, Filter, Sample, parse_time},
     record::{Container, Entry, Parsed, RecordReader},
+    report::terminal::safe,
     rules::Suppressions,
 };
 
 use super::{
-    style::WARNING,
+    style::{FAINT, WARNING},
     suppressions::{self, SuppressionArgs},
 };
 
@@ -23,7 +24,7 @@ use super::{
 pub struct Inputs {
     /// Files, folders, globs, or `-` for standard input; gzip and zstd are recognised.
     #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
-    pub paths: Vec<String>,
+    pub paths: Vec<OsString>,
 
     #[command(flatten)]
     pub settings: SettingsArgs,
@@ -196,6 +197,23 @@ impl Inputs {
         }
     }
 
+    /// Says what of the folders is not read, in one line for each reason.
+    pub fn tell_left_out(reader: &Reader) {
+        /// Names that are shown for each reason.
+        const NAMES_SHOWN: usize = 3;
+        let mut by_reason: BTreeMap<Why, Vec<&str>> = BTreeMap::new();
+        for left_out in reader.left_out() {
+            by_reason.entry(left_out.why).or_default().push(&left_out.name);
+        }
+        let mut err = anstream::stderr().lock();
+        for (why, names) in by_reason {
+            let count = names.len();
+            let shown: Vec<Cow<str>> = names.into_iter().take(NAMES_SHOWN).map(safe).collect();
+            let more = if count > shown.len() { ", ..." } else { "" };
+            let _ = writeln!(err, "{FAINT}not read: {count} {why}: {}{more}{FAINT:#}", shown.join(", "));
+        }
+    }
+
     /// Opens the sources.
     pub fn open(&self, settings: &Settings) -> anyhow::Result<Reader> {
         let limits = Limits {
@@ -212,10 +230,10 @@ impl Inputs {
     }
 
     /// The first input that gives its bytes once: what is neither a file nor a folder (standard input, a named pipe).
-    pub fn unrepeatable(&self) -> Option<&str> {
+    pub fn unrepeatable(&self) -> Option<Cow<'_, str>> {
         let is_repeatable =
-            |path: &&String| *path != "-" && fs::metadata(path).map_or(true, |of| of.is_file() || of.is_dir());
-        self.paths.iter().find(|path| !is_repeatable(path)).map(String::as_str)
+            |path: &&OsString| *path != "-" && fs::metadata(path).map_or(true, |of| of.is_file() || of.is_dir());
+        self.paths.iter().find(|path| !is_repeatable(path)).map(|path| path.to_string_lossy())
     }
 
     /// What a person has accepted.

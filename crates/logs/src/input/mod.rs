@@ -4,6 +4,7 @@
 //! stream of pretty-printed objects, or an element of an array in a large document. Units are found here and parsed elsewhere; a unit that cannot even be cut out
 //! (too large, unreadable) travels as [`Content::Rejected`] in its place, so that nothing is lost or counted twice.
 //!
+//! - [`names`]: which files of a folder are logs
 //! - [`paths`]: arguments → ordered list of sources
 //! - [`compression`]: gzip and zstd, by magic bytes
 //! - [`framing`]: bytes → units; `scanner` finds where a value ends
@@ -15,6 +16,7 @@
 pub mod compression;
 pub mod framing;
 pub mod header;
+pub mod names;
 pub mod paths;
 pub mod reader;
 pub mod ruled;
@@ -24,6 +26,7 @@ pub mod shell;
 use std::{ops::Range, sync::Arc};
 
 pub use header::Header;
+pub use paths::{LeftOut, Why};
 pub use reader::{Limits, Reader, Totals};
 pub use shell::{Rest, Shell};
 

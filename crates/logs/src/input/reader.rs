@@ -9,7 +9,7 @@
 //! **Limits**: [`Limits`]. A batch takes about `batch_bytes` or one unit, whichever is more. The buffer doubles
 //! when a unit does not fit, so that a reader holds at most about twice `max_record_bytes` beside its batch.
 
-use std::{collections::VecDeque, fs::File, io, path::Path, sync::Arc};
+use std::{collections::VecDeque, ffi::OsStr, fs::File, io, path::Path, sync::Arc};
 
 use anyhow::Result;
 
@@ -17,7 +17,7 @@ use super::{
     Batch, Content, Cut, Unit,
     compression::{Decompressed, Input},
     framing::{End, Framer, Progress, Recognises},
-    paths::{self, Origin, Source},
+    paths::{self, LeftOut, Origin, Resolved, Source},
 };
 
 /// What bounds the memory of a reader.
@@ -72,6 +72,7 @@ pub struct Reader {
     bytes_on_disk_expected: Option<u64>,
     recognises: Recognises,
     shells_cut: u64,
+    left_out: Vec<LeftOut>,
 }
 
 /// A source whose turn has not come.
@@ -92,10 +93,11 @@ struct Current {
 
 impl Reader {
     /// Lists the sources that the arguments name (see [`paths`]); opens none of them yet. An error is a wrong use.
-    pub fn open(arguments: &[String], limits: Limits) -> Result<Reader> {
-        let sources = paths::resolve(arguments)?;
+    pub fn open(arguments: &[impl AsRef<OsStr>], limits: Limits) -> Result<Reader> {
+        let Resolved { sources, left_out } = paths::resolve(arguments)?;
         let bytes_on_disk_expected = sources.iter().map(|source| source.bytes_on_disk).sum();
-        Ok(Reader::new(sources.into_iter().map(Waiting::Listed).collect(), bytes_on_disk_expected, limits))
+        let waiting = sources.into_iter().map(Waiting::Listed).collect();
+        Ok(Reader { left_out, ..Reader::new(waiting, bytes_on_disk_expected, limits) })
     }
 
     /// Reads one stream, such as bytes in memory; compressed ones are told as in files.
@@ -148,6 +150,11 @@ impl Reader {
         &self.totals
     }
 
+    /// Files and folders below the arguments that are not read, each with the reason.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
     /// The limits that were reached without a rejected unit: name, value, how often.
     pub fn limits_reached(&self) -> impl Iterator<Item = (&'static str, u64, u64)> {
         let current = self.current.as_ref().map_or(0, |current| current.framer.shells_cut());
@@ -163,7 +170,17 @@ impl Reader {
     fn new(waiting: VecDeque<Waiting>, bytes_on_disk_expected: Option<u64>, limits: Limits) -> Reader {
         let (totals, totals_before) = (Totals::default(), Totals::default());
         let (recognises, shells_cut): (Recognises, u64) = (|_| true, 0);
-        Reader { limits, waiting, current: None, totals, totals_before, bytes_on_disk_expected, recognises, shells_cut }
+        Reader {
+            limits,
+            waiting,
+            current: None,
+            totals,
+            totals_before,
+            bytes_on_disk_expected,
+            recognises,
+            shells_cut,
+            left_out: Vec::new(),
+        }
     }
 
     /// Opens a source; a batch that says why when that fails.
@@ -201,6 +218,7 @@ fn open(origin: &Origin) -> io::Result<Input> {
     Ok(match origin {
         Origin::StandardInput => Box::new(io::stdin()),
         Origin::File(path) => Box::new(File::open(path)?),
+        Origin::Missing(reason) => return Err(io::Error::new(io::ErrorKind::NotFound, reason.clone())),
     })
 }
 
