@@ -112,7 +112,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
     if !args.quiet {
         args.inputs.warn_of_sensitive();
-        Inputs::tell_left_out(&reader);
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
 
@@ -145,6 +144,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         add_step_summary(&report)?;
     }
     if !args.quiet {
+        Inputs::tell_left_out(&reader);
         warn(&report);
     }
     Ok(report.gate.exit)

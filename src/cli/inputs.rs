@@ -22,7 +22,7 @@ use super::{
 /// What to read, and with which settings.
 #[derive(Debug, Args)]
 pub struct Inputs {
-    /// Files, folders, globs, or `-` for standard input; gzip and zstd are recognised.
+    /// Files, folders, globs, or `-` for standard input; compressed files and zip too.
     #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
     pub paths: Vec<OsString>,
 

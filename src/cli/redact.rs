@@ -44,7 +44,7 @@ a string. A line that is no JSON is searched as text and passed on. What no rule
 
 Exit status: 0 all of it was JSON, 2 wrong usage, 3 some of it was not, or could not be read.")]
 pub struct Args {
-    /// Files, folders, globs, or `-` for standard input; gzip and zstd are recognised, the output is plain.
+    /// Files, folders, globs, or `-` for standard input; gzip, zstd, bzip2 and xz are recognised, the output is plain.
     #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
     paths: Vec<OsString>,
     /// Write to this file, not to standard output.

@@ -6,7 +6,9 @@
 //!
 //! - [`names`]: which files of a folder are logs
 //! - [`paths`]: arguments → ordered list of sources
-//! - [`compression`]: gzip and zstd, by magic bytes
+//! - `zip`: the members of an archive; `store`: bytes that can be read at any place
+//! - [`magic`]: what the first bytes say
+//! - [`compression`]: gzip, zstd, bzip2 and xz
 //! - [`framing`]: bytes → units; `scanner` finds where a value ends
 //! - [`shell`]: what stands around the elements of a document that is too large to be one unit
 //! - [`header`]: the first line of a table (CSV)
@@ -16,12 +18,15 @@
 pub mod compression;
 pub mod framing;
 pub mod header;
+pub mod magic;
 pub mod names;
 pub mod paths;
 pub mod reader;
 pub mod ruled;
 mod scanner;
 pub mod shell;
+mod store;
+mod zip;
 
 use std::{ops::Range, sync::Arc};
 

@@ -285,18 +285,18 @@ fn said_by(path: &Path) -> Option<Said> {
     Some(path.file_name().map_or(Said::Other, |name| names::said_by(&name.to_string_lossy())))
 }
 
+/// Bytes that tell what a file holds whose name does not.
+pub(super) const SNIFFED_BYTES: usize = 1 << 10;
+
 /// Whether the first bytes of a file, decompressed, begin an object or an array.
 fn holds_json(path: &Path) -> bool {
-    /// Bytes that are looked at.
-    const SNIFFED_BYTES: usize = 1 << 10;
-    let mut first = Vec::new();
-    let Ok(mut input) = File::open(path).and_then(|file| Decompressed::open(Box::new(file.take(SNIFFED_BYTES as u64))))
-    else {
-        return false;
-    };
-    // What could be decompressed of the first bytes is there, whatever follows.
-    let _ = input.fill(&mut first, SNIFFED_BYTES);
-    let text = first.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&first);
+    let file = File::open(path).map(|file| Box::new(file.take(SNIFFED_BYTES as u64)));
+    file.and_then(|file| Decompressed::open(file)).is_ok_and(|mut input| begins_json(input.peek(SNIFFED_BYTES)))
+}
+
+/// Whether the text begins an object or an array.
+pub(super) fn begins_json(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
     matches!(text.trim_ascii_start().first(), Some(b'{' | b'['))
 }
 

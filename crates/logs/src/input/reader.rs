@@ -9,15 +9,29 @@
 //! **Limits**: [`Limits`]. A batch takes about `batch_bytes` or one unit, whichever is more. The buffer doubles
 //! when a unit does not fit, so that a reader holds at most about twice `max_record_bytes` beside its batch.
 
-use std::{collections::VecDeque, ffi::OsStr, fs::File, io, path::Path, sync::Arc};
+use std::{
+    collections::VecDeque,
+    ffi::OsStr,
+    fs::{File, Metadata},
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use anyhow::Result;
 
 use super::{
     Batch, Content, Cut, Unit,
-    compression::{Decompressed, Input},
+    compression::{Decompressed, Input, Unpacking},
     framing::{End, Framer, Progress, Recognises},
-    paths::{self, LeftOut, Origin, Resolved, Source},
+    magic::{self, Holds},
+    names::{self, Said},
+    paths::{self, LeftOut, Origin, Resolved, SNIFFED_BYTES, Source, Why},
+    store::Store,
+    zip::{Archive, Member},
 };
 
 /// What bounds the memory of a reader.
@@ -31,6 +45,14 @@ pub struct Limits {
     /// An object that grows beyond this is looked into for an array whose elements are units of their own, and so is one
     /// that reaches `max_record_bytes`. Default: 1 MiB, more than a call takes that is a record by itself.
     pub document_bytes: u64,
+    /// What must be read as a whole and is no file on disk (a zip archive or a Parquet file on standard input, or inside of
+    /// gzip) is kept in memory up to this size. Default: 256 MiB.
+    pub max_spool_bytes: u64,
+    /// Bytes that a compressed source, or all members of an archive, unpack to at most. Default: 1 TiB.
+    pub max_unpacked_bytes: u64,
+    /// How many times its size a compressed file or an archive unpacks to at most, beyond the first
+    /// [`UNPACKED_FREE_BYTES`]. Default: 1,000, above what logs reach that differ from line to line.
+    pub max_unpacked_ratio: u64,
     /// What stands around such elements is kept for them up to this size. Default: 16 KiB, more than the heads of reports
     /// and resources take; it is read again with each element.
     pub shell_bytes: usize,
@@ -38,7 +60,38 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { batch_bytes: 64 << 10, max_record_bytes: 16 << 20, document_bytes: 1 << 20, shell_bytes: 16 << 10 }
+        Limits::DEFAULT
+    }
+}
+
+/// What any source may unpack to, whatever its size.
+pub const UNPACKED_FREE_BYTES: u64 = 1 << 30;
+
+impl Limits {
+    /// The defaults.
+    pub const DEFAULT: Limits = Limits {
+        batch_bytes: 64 << 10,
+        max_record_bytes: 16 << 20,
+        document_bytes: 1 << 20,
+        max_spool_bytes: 256 << 20,
+        max_unpacked_bytes: 1 << 40,
+        max_unpacked_ratio: 1000,
+        shell_bytes: 16 << 10,
+    };
+
+    /// How much a source of this size may unpack to. The size of a stream is not known.
+    fn unpacking(&self, bytes_on_disk: Option<u64>) -> Unpacking {
+        let by_ratio =
+            bytes_on_disk.map(|bytes| bytes.saturating_mul(self.max_unpacked_ratio).max(UNPACKED_FREE_BYTES));
+        match by_ratio {
+            Some(max_bytes) if max_bytes < self.max_unpacked_bytes => {
+                Unpacking { max_bytes, limit: ("max_unpacked_ratio", self.max_unpacked_ratio) }
+            }
+            _ => {
+                let max_bytes = self.max_unpacked_bytes;
+                Unpacking { max_bytes, limit: ("max_unpacked_bytes", max_bytes) }
+            }
+        }
     }
 }
 
@@ -79,12 +132,25 @@ pub struct Reader {
 enum Waiting {
     Listed(Source),
     Stream(Arc<str>, Input),
+    Member(Arc<str>, Archive, Member),
+}
+
+/// What became of a source whose turn has come.
+enum Begun {
+    /// It is the current one.
+    Reading,
+    /// Its members wait in its place, or it holds no log.
+    Passed,
+    /// It cannot be opened; a batch that says why.
+    Rejected(Batch),
 }
 
 /// The source that is being read.
 struct Current {
     name: Arc<str>,
     input: Decompressed,
+    /// Bytes taken of the archive, when it is a member of one.
+    packed: Option<Arc<AtomicU64>>,
     framer: Framer,
     buffer: Vec<u8>,
     bytes: u64,
@@ -117,10 +183,10 @@ impl Reader {
         loop {
             let Some(current) = &mut self.current else {
                 let waiting = self.waiting.pop_front()?;
-                if let Some(batch) = self.begin(waiting) {
-                    return Some(batch);
+                match self.begin(waiting) {
+                    Begun::Rejected(batch) => return Some(batch),
+                    Begun::Reading | Begun::Passed => continue,
                 }
-                continue;
             };
             let (batch, is_finished) = current.next_batch(&self.limits);
             self.totals = self.totals_before.plus(&current.totals());
@@ -183,43 +249,119 @@ impl Reader {
         }
     }
 
-    /// Opens a source; a batch that says why when that fails.
-    fn begin(&mut self, waiting: Waiting) -> Option<Batch> {
-        self.totals.files += 1;
-        self.totals_before.files += 1;
-        let (name, opened) = match waiting {
-            Waiting::Stream(name, input) => (name, Decompressed::open(input)),
-            Waiting::Listed(source) => (source.name, open(&source.origin).and_then(Decompressed::open)),
+    /// Opens a source.
+    fn begin(&mut self, waiting: Waiting) -> Begun {
+        let name = match &waiting {
+            Waiting::Listed(source) => source.name.clone(),
+            Waiting::Stream(name, _) | Waiting::Member(name, ..) => name.clone(),
         };
-        match opened {
-            Ok(input) => {
-                let framer = Framer::new(&self.limits).recognising(self.recognises).of_source(&name);
-                self.current = Some(Current { name, input, framer, buffer: Vec::new(), bytes: 0, end: None });
-                None
-            }
-            Err(error) => {
-                for totals in [&mut self.totals, &mut self.totals_before] {
-                    totals.unreadable_sources += 1;
-                    totals.units += 1;
+        self.open_waiting(waiting, &name).unwrap_or_else(|error| Begun::Rejected(self.reject(name, &error)))
+    }
+
+    /// The one unit of a source that cannot be opened.
+    fn reject(&mut self, name: Arc<str>, error: &io::Error) -> Batch {
+        for totals in [&mut self.totals, &mut self.totals_before] {
+            totals.files += 1;
+            totals.unreadable_sources += 1;
+            totals.units += 1;
+        }
+        let content = Content::Rejected(Cut::Unreadable(format!("cannot be opened: {error}")));
+        let units = vec![Unit { line: 1, item: None, byte: 0, content, shell: None }];
+        Batch { source: name, bytes: Vec::new(), units, header: None }
+    }
+
+    fn open_waiting(&mut self, waiting: Waiting, name: &Arc<str>) -> io::Result<Begun> {
+        let limits = self.limits;
+        let mut packed = None;
+        let (mut input, path) = match waiting {
+            Waiting::Stream(_, input) => (Decompressed::sniff(input, limits.unpacking(None))?, None),
+            Waiting::Listed(Source { origin, .. }) => open(origin, &limits)?,
+            Waiting::Member(_, archive, member) => {
+                let counter = packed.insert(Arc::new(AtomicU64::new(0)));
+                let input = archive.member(&member, counter.clone())?;
+                let mut input = Decompressed::sniff(input, limits.unpacking(Some(member.packed_bytes)))?;
+                if input.holds() == Holds::Zip {
+                    return Err(input.refused(magic::ZIP));
                 }
-                let content = Content::Rejected(Cut::Unreadable(format!("cannot be opened: {error}")));
-                Some(Batch {
-                    source: name,
-                    bytes: Vec::new(),
-                    units: vec![Unit { line: 1, item: None, byte: 0, content, shell: None }],
-                    header: None,
-                })
+                if said_by(&member) == Said::Nothing && !paths::begins_json(input.peek(SNIFFED_BYTES)) {
+                    self.left_out.push(LeftOut { name: name.clone(), why: Why::NoLog });
+                    return Ok(Begun::Passed);
+                }
+                (input, None)
+            }
+        };
+        match input.holds() {
+            Holds::Text => self.read_text(name, input, packed),
+            Holds::Parquet => return Err(input.refused(magic::PARQUET)),
+            Holds::Zip => {
+                let store = match path {
+                    Some(path) => Store::of_file(File::open(path)?)?,
+                    None => Store::of_stream(&mut input, limits.max_spool_bytes)
+                        .map_err(|error| io::Error::other(format!("this is a zip archive: {error}")))?,
+                };
+                self.unzip(name, store)?;
+                return Ok(Begun::Passed);
             }
         }
+        Ok(Begun::Reading)
+    }
+
+    fn read_text(&mut self, name: &Arc<str>, input: Decompressed, packed: Option<Arc<AtomicU64>>) {
+        self.totals.files += 1;
+        self.totals_before.files += 1;
+        let name = name.clone();
+        let framer = Framer::new(&self.limits).recognising(self.recognises).of_source(&name);
+        self.current = Some(Current { name, input, packed, framer, buffer: Vec::new(), bytes: 0, end: None });
+    }
+
+    /// Puts the members of an archive in its place.
+    fn unzip(&mut self, name: &Arc<str>, store: Store) -> io::Result<()> {
+        let unpacking = self.limits.unpacking(Some(store.len()));
+        let (archive, members) = Archive::open(store, unpacking)?;
+        let mut logs = Vec::new();
+        for member in members {
+            let name: Arc<str> = format!("{name}!{}", member.path).into();
+            let why = match said_by(&member) {
+                _ if is_hidden(&member) => Why::Hidden,
+                Said::Copy => Why::Copy,
+                Said::Other => Why::NoLog,
+                Said::Log | Said::Nothing => {
+                    logs.push(Waiting::Member(name, archive.clone(), member));
+                    continue;
+                }
+            };
+            self.left_out.push(LeftOut { name, why });
+        }
+        if logs.is_empty() {
+            return Err(io::Error::other("the zip archive holds no logs"));
+        }
+        logs.into_iter().rev().for_each(|member| self.waiting.push_front(member));
+        Ok(())
     }
 }
 
-fn open(origin: &Origin) -> io::Result<Input> {
-    Ok(match origin {
-        Origin::StandardInput => Box::new(io::stdin()),
-        Origin::File(path) => Box::new(File::open(path)?),
-        Origin::Missing(reason) => return Err(io::Error::new(io::ErrorKind::NotFound, reason.clone())),
-    })
+fn said_by(member: &Member) -> Said {
+    names::said_by(member.path.rsplit(['/', '\\']).next().unwrap_or_default())
+}
+
+/// Whether a member stands below a hidden name, or in what macOS adds to archives.
+fn is_hidden(member: &Member) -> bool {
+    member.path.split(['/', '\\']).any(|part| names::is_hidden(part) || part == "__MACOSX")
+}
+
+/// Opens what was listed; also its path, when its bytes can be read at any place.
+fn open(origin: Origin, limits: &Limits) -> io::Result<(Decompressed, Option<PathBuf>)> {
+    match origin {
+        Origin::StandardInput => Ok((Decompressed::sniff(Box::new(io::stdin()), limits.unpacking(None))?, None)),
+        Origin::File(path) => {
+            let file = File::open(&path)?;
+            let size = file.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len());
+            let input = Decompressed::sniff(Box::new(file), limits.unpacking(size))?;
+            let is_in_place = size.is_some() && input.compression().is_none();
+            Ok((input, is_in_place.then_some(path)))
+        }
+        Origin::Missing(reason) => Err(io::Error::new(io::ErrorKind::NotFound, reason)),
+    }
 }
 
 impl Totals {
@@ -292,7 +434,10 @@ impl Current {
             lines: self.framer.lines(),
             blank_lines: self.framer.blank_lines(),
             units: self.framer.units(),
-            bytes_on_disk: self.input.bytes_on_disk(),
+            bytes_on_disk: match &self.packed {
+                Some(packed) => packed.load(Ordering::Relaxed),
+                None => self.input.bytes_on_disk(),
+            },
         }
     }
 }
@@ -307,8 +452,9 @@ mod tests {
 
     use flate2::{Compression, write::GzEncoder};
     use proptest::prelude::*;
+    use rawzip::CompressionMethod;
 
-    use super::*;
+    use super::{super::zip, *};
 
     /// Source, line, byte and text of all units; a rejected one has its reason for a text.
     fn read_all(reader: &mut Reader) -> Vec<(String, u64, u64, String)> {
@@ -379,7 +525,7 @@ mod tests {
         let packed = gzip(text.as_bytes());
         fs::write(folder.path().join("a.jsonl"), "{}").expect("a file");
         fs::write(folder.path().join("b.jsonl.gz"), &packed[..packed.len() / 2]).expect("a file");
-        fs::write(folder.path().join("c.jsonl"), b"\xFD7zXZ\0\0\0").expect("a file");
+        fs::write(folder.path().join("c.jsonl"), b"7z\xBC\xAF\x27\x1C").expect("a file");
         fs::write(folder.path().join("d.jsonl"), b"{}").expect("a file");
         let mut reader = open(folder.path(), Limits { batch_bytes: 1000, ..Limits::default() });
         fs::remove_file(folder.path().join("a.jsonl")).expect("the file is there");
@@ -396,9 +542,74 @@ mod tests {
         let read: usize = text.lines().take(whole.len()).map(|line| line.len() + 1).sum();
         assert_eq!((cut.1, cut.2), (whole.len() as u64 + 1, read as u64));
         assert!(cut.3.contains("Unreadable") && cut.3.contains("the gzip data is cut off"), "{cut:?}");
-        assert!(archive.3.contains("an xz file"), "{archive:?}");
+        assert!(archive.3.contains("a 7z archive"), "{archive:?}");
         assert_eq!(last.3, "{}");
         assert_eq!(reader.totals().files, 4);
+    }
+
+    #[test]
+    fn members_of_archives_are_sources() {
+        let lines = b"{\"a\":1}\n{\"b\":2}\n";
+        let zip = zip::tests::archive(&[
+            ("samples/1.json", CompressionMethod::ZSTD, b"{\"s\":1}"),
+            ("_journal/start.json", CompressionMethod::DEFLATE, b"{\"j\":1}"),
+            ("a.jsonl.gz", CompressionMethod::STORE, &gzip(lines)),
+            ("trace", CompressionMethod::STORE, b"[{\"t\":1}]"),
+            ("prose", CompressionMethod::STORE, b"No log."),
+            ("readme.md", CompressionMethod::STORE, b"{}"),
+            ("__MACOSX/a.json", CompressionMethod::STORE, b"{}"),
+            ("x/.b.json", CompressionMethod::STORE, b"{}"),
+            ("inner.zip", CompressionMethod::STORE, b"PK\x03\x04"),
+        ]);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("run.eval");
+        fs::write(&path, &zip).expect("a file");
+        let told = |mut reader: Reader| {
+            let units = read_all(&mut reader);
+            let texts: Vec<(String, String)> = units
+                .into_iter()
+                .map(|(source, _, _, text)| (source.split_once('!').expect("a member").1.to_owned(), text))
+                .collect();
+            (texts, *reader.totals(), reader.left_out().to_vec())
+        };
+        let of_file = told(Reader::open(&[&path], Limits::default()).expect("a file"));
+        let (texts, totals, left_out) = &of_file;
+        let is = |at: usize, name: &str, text: &str| texts[at].0 == name && texts[at].1.starts_with(text);
+        assert!(is(0, "samples/1.json", "{\"s\":1}") && is(1, "_journal/start.json", "{\"j\":1}"), "{texts:?}");
+        assert!(is(2, "a.jsonl.gz", "{\"a\":1}") && is(3, "a.jsonl.gz", "{\"b\":2}") && is(4, "trace", "{\"t\":1}"));
+        assert!(is(5, "inner.zip", "Unreadable(\"cannot be opened: this is a zip archive; "), "{texts:?}");
+        assert_eq!((texts.len(), totals.files, totals.unreadable_sources, totals.units), (6, 5, 1, 6));
+        assert!(totals.bytes_on_disk < zip.len() as u64);
+        let whys: Vec<Why> = left_out.iter().map(|left_out| left_out.why).collect();
+        assert_eq!(whys, [Why::NoLog, Why::Hidden, Why::Hidden, Why::NoLog], "{left_out:?}");
+        for input in [zip.clone(), gzip(&zip)] {
+            let of_stream = told(Reader::from_stream("x", Cursor::new(input), Limits::default()));
+            assert_eq!((&of_stream.0, of_stream.1.units), (texts, 6));
+        }
+        let refused = |bytes: &[u8], limits: Limits| {
+            let units = read_all(&mut Reader::from_stream("x", Cursor::new(bytes.to_vec()), limits));
+            assert_eq!(units.len(), 1, "{units:?}");
+            units[0].3.clone()
+        };
+        let small = Limits { max_spool_bytes: 100, ..Limits::default() };
+        assert!(refused(&zip, small).contains("above max_spool_bytes (100)"));
+        let no_log = zip::tests::archive(&[("a.md", CompressionMethod::STORE, b"{}")]);
+        assert!(refused(&no_log, Limits::default()).contains("the zip archive holds no logs"));
+        assert!(refused(&zip[..zip.len() / 2], Limits::default()).contains("the zip data is damaged"));
+    }
+
+    #[test]
+    fn what_unpacks_to_too_much_is_cut_where_the_limit_is() {
+        let unpacking = |bytes| Limits { max_unpacked_ratio: 10, ..Limits::default() }.unpacking(bytes).max_bytes;
+        assert_eq!([unpacking(None), unpacking(Some(5)), unpacking(Some(1 << 30))], [1 << 40, 1 << 30, 10 << 30]);
+        let lines = gzip(&b"{\"a\":1}\n".repeat(1000));
+        for batch_bytes in [1, 100, 1 << 20] {
+            let limits = Limits { max_unpacked_bytes: 801, batch_bytes, ..Limits::default() };
+            let units = read_all(&mut Reader::from_stream("x", Cursor::new(lines.clone()), limits));
+            let last = units.last().expect("units");
+            assert_eq!((units.len(), last.1, last.2), (101, 101, 800));
+            assert!(last.3.contains("more than max_unpacked_bytes allows, which is 801"), "{last:?}");
+        }
     }
 
     #[test]

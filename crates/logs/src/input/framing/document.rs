@@ -479,7 +479,8 @@ mod tests {
     };
     use crate::input::Limits;
 
-    const LIMITS: Limits = Limits { batch_bytes: 1, max_record_bytes: 300, document_bytes: 60, shell_bytes: 80 };
+    const LIMITS: Limits =
+        Limits { batch_bytes: 1, max_record_bytes: 300, document_bytes: 60, shell_bytes: 80, ..Limits::DEFAULT };
 
     /// Knows objects that begin with an id.
     fn has_id(object: &[u8]) -> bool {
