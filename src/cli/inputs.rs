@@ -1,6 +1,13 @@
 //! The arguments that `audit` and `explain` share: what to read, with which settings.
 
-use std::{borrow::Cow, collections::BTreeMap, ffi::OsString, fs, io::Write as _, path::PathBuf};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum, ValueHint};
@@ -216,17 +223,26 @@ impl Inputs {
 
     /// Opens the sources.
     pub fn open(&self, settings: &Settings) -> anyhow::Result<Reader> {
-        let limits = Limits {
-            batch_bytes: settings.input.batch_bytes.max(1),
-            max_record_bytes: settings.input.max_record_bytes,
-            ..Limits::default()
-        };
-        Ok(Reader::open(&self.paths, limits)?.recognising(is_own_record))
+        Ok(Reader::open(&self.paths, limits(settings))?.recognising(is_own_record))
+    }
+
+    /// Opens the one source to follow it.
+    pub fn follow(&self, settings: &Settings) -> anyhow::Result<Reader> {
+        let [path] = &self.paths[..] else { bail!("--follow takes one file") };
+        if path == "-" {
+            bail!("--follow takes a file; standard input is read as it comes without it");
+        }
+        Ok(Reader::follow(Path::new(path), limits(settings))?.recognising(is_own_record))
     }
 
     /// Which records to audit.
     pub fn filter(&self, settings: &Settings) -> anyhow::Result<Filter> {
         Filter::new(&settings.input, self.unrepeatable().is_none(), || self.open(settings))
+    }
+
+    /// Which records to audit of a source that has no end.
+    pub fn filter_endless(settings: &Settings) -> anyhow::Result<Filter> {
+        Filter::new(&settings.input, false, || bail!("an input without an end is read once"))
     }
 
     /// The first input that gives its bytes once: what is neither a file nor a folder (standard input, a named pipe).
@@ -245,6 +261,14 @@ impl Inputs {
     /// The threads to use.
     pub fn thread_count(&self) -> usize {
         thread_count(self.threads)
+    }
+}
+
+fn limits(settings: &Settings) -> Limits {
+    Limits {
+        batch_bytes: settings.input.batch_bytes.max(1),
+        max_record_bytes: settings.input.max_record_bytes,
+        ..Limits::default()
     }
 }
 

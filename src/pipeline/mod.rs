@@ -4,7 +4,8 @@
 //! analysed, the one before it is observed, the one before that rendered and committed, and the next round read.
 //! Analysing, and judging with rendering, are parallel over batches; observing and committing are one thread each, in
 //! input order. A step begins when all of the step before has ended, and each stage owns what it works on, so that the
-//! output cannot depend on the number of threads or the size of a batch.
+//! output cannot depend on the number of threads or the size of a batch. Where the next units of a live input have not come
+//! yet, all that has is committed first.
 //!
 //! - [`Auditor`]: the entry point of the library
 //! - `filter`: which units and records are taken
@@ -34,6 +35,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    task::Poll,
 };
 
 use anyhow::{Context as _, Result, anyhow};
@@ -217,7 +219,11 @@ impl Auditor {
             filter,
             (&mut assembly, &mut history),
             |batch| self.render(batch, &renderers, Floors { worst: seen(0), issues: seen(1) }),
-            |(partial, chunks), at| {
+            |part, at| {
+                let Some((partial, chunks)) = part else {
+                    sinks.iter_mut().try_for_each(Sink::flush)?;
+                    return Ok(ControlFlow::Continue(()));
+                };
                 whole.merge(partial);
                 let Floors { worst, issues } = whole.floors();
                 floors[0].store(worst.to_bits(), Ordering::Relaxed);
@@ -264,7 +270,7 @@ impl Auditor {
             opinions.filter(|opinion| is_wanted(&opinion.identity())).map(|opinion| opinion.record()).next()
         };
         self.drive(input, filter, (&mut self.assembly(), &mut history), find, |part, _| {
-            found = part;
+            found = part.flatten();
             Ok(if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
         Ok(found)
@@ -357,14 +363,14 @@ impl Auditor {
     }
 
     /// Drives all rounds: `render` turns the observed units of one batch into a part, in parallel; `commit` takes the
-    /// parts in input order, and may stop the audit.
+    /// parts in input order, and may stop the audit. It is given nothing where the next units are waited for.
     pub(crate) fn drive<P: Send>(
         &self,
         input: &mut Reader,
         filter: &Filter,
         (assembly, history): (&mut Assembly, &mut History),
         render: impl Fn(Vec<Observed<'_>>) -> P + Sync,
-        mut commit: impl FnMut(P, &Progress) -> Result<ControlFlow<()>> + Send,
+        mut commit: impl FnMut(Option<P>, &Progress) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
         let engines: Vec<&dyn Engine> = self.engines.iter().map(AsRef::as_ref).collect();
         let analyst = Analyst {
@@ -378,15 +384,16 @@ impl Auditor {
             filter,
         };
         let mut progress = Progress::default();
-        let mut round = read_round(input);
+        let mut round = read_round(input, Wait::Yes);
         while !round.is_empty() {
             progress.bytes_on_disk = input.totals().bytes_on_disk;
             let (next, flow) = rayon::join(
-                || read_round(input),
+                // Where it waited, what was read before would not come out.
+                || read_round(input, Wait::No),
                 || {
                     self.round(&round, &analyst, (assembly, history), &render, |part, units| {
                         progress.units += units;
-                        commit(part, &progress)
+                        commit(Some(part), &progress)
                     })
                 },
             );
@@ -394,11 +401,17 @@ impl Auditor {
                 return Ok(());
             }
             round = next;
+            if round.is_empty() {
+                if commit(None, &progress)?.is_break() {
+                    return Ok(());
+                }
+                round = read_round(input, Wait::Yes);
+            }
         }
         let rest = assembly.finish(&analyst).units;
         if !rest.is_empty() {
             progress.units += rest.len() as u64;
-            let _last = commit(render(self.observe(rest, history)), &progress)?;
+            let _last = commit(Some(render(self.observe(rest, history))), &progress)?;
         }
         Ok(())
     }
@@ -555,9 +568,22 @@ fn chunk_len() -> usize {
     BATCHES_PER_CHUNK * rayon::current_num_threads()
 }
 
-fn read_round(input: &mut Reader) -> Vec<Batch> {
-    let batches = CHUNKS_PER_ROUND * chunk_len();
-    std::iter::from_fn(|| input.next_batch()).take(batches).collect()
+/// Whether a round waits for its first batch, where the bytes of the input come while it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    Yes,
+    No,
+}
+
+/// As many batches as are there, up to those of a round.
+fn read_round(input: &mut Reader, wait: Wait) -> Vec<Batch> {
+    let first = if wait == Wait::Yes { input.next_batch() } else { None };
+    let missing = CHUNKS_PER_ROUND * chunk_len() - first.iter().len();
+    let ready = || match input.poll_batch() {
+        Poll::Ready(batch) => batch,
+        Poll::Pending => None,
+    };
+    first.into_iter().chain(std::iter::from_fn(ready).take(missing)).collect()
 }
 
 #[cfg(test)]
@@ -584,7 +610,8 @@ mod tests {
         let (mut input, mut history) = (reader(), auditor.history());
         let (mut whole, mut parts) = (Partial::default(), 0);
         let part = |batch: Vec<Observed<'_>>| auditor.render(batch, &[], Floors::default()).0;
-        let merge = |part, _: &Progress| {
+        let merge = |part: Option<Partial>, _: &Progress| {
+            let Some(part) = part else { return Ok(ControlFlow::Continue(())) };
             if lost != Some(parts) {
                 whole.merge(part);
             }
@@ -610,8 +637,8 @@ mod tests {
     fn an_audit_that_is_stopped_commits_nothing_more() {
         let auditor = Auditor::new(Settings::default()).unwrap();
         let mut parts = 0;
-        let stop = |(): (), _: &Progress| {
-            parts += 1;
+        let stop = |part: Option<()>, _: &Progress| {
+            parts += part.iter().len();
             Ok(if parts == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
         let memory = (&mut auditor.assembly(), &mut auditor.history());

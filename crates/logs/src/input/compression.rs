@@ -86,6 +86,15 @@ impl Decompressed {
         }
     }
 
+    /// As [`Decompressed::open`], of what has no end: nothing but text, which is known by its first line.
+    pub fn endless(mut input: Input) -> io::Result<Decompressed> {
+        let first = first_bytes(&mut input)?;
+        if magic::compression_of(&first).is_some() || magic::holds(&first) != Ok(Holds::Text) {
+            return Err(io::Error::other("only text can be followed"));
+        }
+        Decompressed::sniff(Box::new(Cursor::new(first).chain(input)), Unpacking::ALL)
+    }
+
     /// As [`Decompressed::open`], for who can read zip and Parquet. How much it gives is bounded by `unpacking`.
     pub fn sniff(mut input: Input, unpacking: Unpacking) -> io::Result<Decompressed> {
         let first = first_bytes(&mut input)?;
@@ -175,7 +184,7 @@ const COMPRESSED_BUFFER_BYTES: usize = 128 << 10;
 fn first_bytes(input: &mut Input) -> io::Result<Vec<u8>> {
     let mut first = vec![0; FIRST_BYTES];
     let mut length = 0;
-    while length < FIRST_BYTES && !magic::is_surely_text(&first[..length]) {
+    while length < FIRST_BYTES && !magic::is_decided(&first[..length]) {
         match input.read(&mut first[length..]) {
             Ok(0) => break,
             Ok(count) => length += count,

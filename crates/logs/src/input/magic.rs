@@ -130,11 +130,13 @@ pub fn compression_of(first: &[u8]) -> Option<Compression> {
     }
 }
 
-/// Whether no more bytes are needed to know that this is text: who follows a log cannot wait for them.
-pub fn is_surely_text(first: &[u8]) -> bool {
+/// Whether no more bytes are needed to know what this is: who follows a log cannot wait for them.
+pub fn is_decided(first: &[u8]) -> bool {
+    if compression_of(first).is_some() || holds(first) != Ok(Holds::Text) {
+        return true;
+    }
     let is_line = || first.len() >= MAGIC_BYTES && first.contains(&b'\n');
-    matches!(first.first(), Some(b'{' | b'['))
-        || (is_line() && compression_of(first).is_none() && holds(first) == Ok(Holds::Text))
+    matches!(first.first(), Some(b'{' | b'[')) || is_line()
 }
 
 #[cfg(test)]
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_known_as_soon_as_a_line_is_there() {
+    fn what_it_is_is_known_as_soon_as_a_line_is_there() {
         for (first, expected) in [
             (&b""[..], false),
             (b"{", true),
@@ -163,9 +165,10 @@ mod tests {
             (b"2026-01-01 INFO", false),
             (b"2026-01-01 INFO a\n", true),
             (b"a\n", false),
-            (b"PAR1\n12345678901234", false),
+            (b"PAR1", true),
+            (b"\x1F\x8B", true),
         ] {
-            assert_eq!(is_surely_text(first), expected, "{first:?}");
+            assert_eq!(is_decided(first), expected, "{first:?}");
         }
     }
 }

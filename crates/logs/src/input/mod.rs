@@ -13,11 +13,13 @@
 //! - [`shell`]: what stands around the elements of a document that is too large to be one unit
 //! - [`header`]: the first line of a table (CSV)
 //! - [`ruled`]: tables as psql and mysql show them
+//! - [`live`]: pipes, and files that grow
 //! - [`reader`]: sources → [`Batch`]es, in order, bounded in memory
 
 pub mod compression;
 pub mod framing;
 pub mod header;
+pub mod live;
 pub mod magic;
 pub mod names;
 pub mod paths;
@@ -31,6 +33,7 @@ mod zip;
 use std::{ops::Range, sync::Arc};
 
 pub use header::Header;
+pub use live::Stop;
 pub use paths::{LeftOut, Why};
 pub use reader::{Limits, Reader, Totals};
 pub use shell::{Rest, Shell};

@@ -13,20 +13,23 @@ use std::{
     collections::VecDeque,
     ffi::OsStr,
     fs::{File, Metadata},
-    io,
+    io::{self, Read as _},
+    mem,
     path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    task::Poll,
 };
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail};
 
 use super::{
     Batch, Content, Cut, Unit,
     compression::{Decompressed, Input, Unpacking},
     framing::{End, Framer, Progress, Recognises},
+    live::{Live, Stop},
     magic::{self, Holds},
     names::{self, Said},
     paths::{self, LeftOut, Origin, Resolved, SNIFFED_BYTES, Source, Why},
@@ -126,6 +129,9 @@ pub struct Reader {
     recognises: Recognises,
     shells_cut: u64,
     left_out: Vec<LeftOut>,
+    followed: Option<PathBuf>,
+    stop: Stop,
+    notes: Vec<(Arc<str>, String)>,
 }
 
 /// A source whose turn has not come.
@@ -133,6 +139,7 @@ enum Waiting {
     Listed(Source),
     Stream(Arc<str>, Input),
     Member(Arc<str>, Archive, Member),
+    Live(Arc<str>, Live),
 }
 
 /// What became of a source whose turn has come.
@@ -151,6 +158,8 @@ struct Current {
     input: Decompressed,
     /// Bytes taken of the archive, when it is a member of one.
     packed: Option<Arc<AtomicU64>>,
+    /// Where its bytes come from, when they come while they are read.
+    live: Option<Live>,
     framer: Framer,
     buffer: Vec<u8>,
     bytes: u64,
@@ -164,6 +173,21 @@ impl Reader {
         let bytes_on_disk_expected = sources.iter().map(|source| source.bytes_on_disk).sum();
         let waiting = sources.into_iter().map(Waiting::Listed).collect();
         Ok(Reader { left_out, ..Reader::new(waiting, bytes_on_disk_expected, limits) })
+    }
+
+    /// Reads a file and what is written to it from then on, through rotations, until it is [stopped](Reader::stop). An error is
+    /// a wrong use: nothing there, or no file.
+    pub fn follow(path: &Path, limits: Limits) -> Result<Reader> {
+        let shown = path.display();
+        let metadata = path.metadata().with_context(|| format!("cannot follow `{shown}`"))?;
+        if !metadata.is_file() {
+            bail!("cannot follow `{shown}`: it is no file");
+        }
+        let live = Live::follow(path).with_context(|| format!("cannot follow `{shown}`"))?;
+        let waiting = Waiting::Live(path.to_string_lossy().into(), live.clone());
+        let reader = Reader { followed: Some(path.to_owned()), ..Reader::new(VecDeque::from([waiting]), None, limits) };
+        reader.stop.watch(&live);
+        Ok(reader)
     }
 
     /// Reads one stream, such as bytes in memory; compressed ones are told as in files.
@@ -180,24 +204,66 @@ impl Reader {
 
     /// The next units, all of one source; at least one. `None` when everything is read.
     pub fn next_batch(&mut self) -> Option<Batch> {
+        match self.advance(true) {
+            Poll::Ready(batch) => batch,
+            Poll::Pending => None,
+        }
+    }
+
+    /// As [`Reader::next_batch`], without waiting for bytes of a pipe or of a file that grows.
+    pub fn poll_batch(&mut self) -> Poll<Option<Batch>> {
+        self.advance(false)
+    }
+
+    fn advance(&mut self, waits: bool) -> Poll<Option<Batch>> {
         loop {
             let Some(current) = &mut self.current else {
-                let waiting = self.waiting.pop_front()?;
+                let Some(waiting) = self.waiting.pop_front() else { return Poll::Ready(None) };
+                let waiting = match waiting {
+                    Waiting::Listed(Source { name, origin: Origin::StandardInput, .. }) => {
+                        let live = Live::of_stream(io::stdin());
+                        self.stop.watch(&live);
+                        Waiting::Live(name, live)
+                    }
+                    other => other,
+                };
+                if let Waiting::Live(_, live) = &waiting
+                    && !waits
+                    && !live.is_ready()
+                {
+                    self.waiting.push_front(waiting);
+                    return Poll::Pending;
+                }
                 match self.begin(waiting) {
-                    Begun::Rejected(batch) => return Some(batch),
+                    Begun::Rejected(batch) => return Poll::Ready(Some(batch)),
                     Begun::Reading | Begun::Passed => continue,
                 }
             };
-            let (batch, is_finished) = current.next_batch(&self.limits);
+            let step = current.next_batch(&self.limits, waits);
             self.totals = self.totals_before.plus(&current.totals());
-            if is_finished {
-                self.totals_before = self.totals;
-                self.shells_cut += current.framer.shells_cut();
-                self.current = None;
+            match step {
+                Step::Pending => return Poll::Pending,
+                Step::Batch(batch) => return Poll::Ready(Some(batch)),
+                Step::Finished(batch) => {
+                    self.end_current();
+                    if batch.is_some() {
+                        return Poll::Ready(batch);
+                    }
+                }
             }
-            if batch.is_some() {
-                return batch;
-            }
+        }
+    }
+
+    fn end_current(&mut self) {
+        self.totals_before = self.totals;
+        let Some(Current { name, framer, live, .. }) = self.current.take() else { return };
+        self.shells_cut += framer.shells_cut();
+        if let Some((live, note)) = live.and_then(|live| Some((live.clone(), live.next_source()?))) {
+            self.notes.extend(note.map(|note| (name.clone(), note)));
+            self.waiting.push_front(Waiting::Live(name, live));
+        }
+        if self.stop.is_stopped() {
+            self.waiting.clear();
         }
     }
 
@@ -208,7 +274,7 @@ impl Reader {
             Waiting::Listed(Source { origin: Origin::File(file), .. }) => Some(file),
             _ => None,
         });
-        origins.into_iter().any(|file| file.canonicalize().is_ok_and(|file| file == path))
+        origins.chain(&self.followed).any(|file| file.canonicalize().is_ok_and(|file| file == path))
     }
 
     /// What has been read so far.
@@ -219,6 +285,16 @@ impl Reader {
     /// Files and folders below the arguments that are not read, each with the reason.
     pub fn left_out(&self) -> &[LeftOut] {
         &self.left_out
+    }
+
+    /// What ends inputs that have no end of their own, from any thread.
+    pub fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// What is to be said of sources that were read: their names and the notes.
+    pub fn notes(&self) -> &[(Arc<str>, String)] {
+        &self.notes
     }
 
     /// The limits that were reached without a rejected unit: name, value, how often.
@@ -246,6 +322,9 @@ impl Reader {
             recognises,
             shells_cut,
             left_out: Vec::new(),
+            followed: None,
+            stop: Stop::default(),
+            notes: Vec::new(),
         }
     }
 
@@ -254,6 +333,7 @@ impl Reader {
         let name = match &waiting {
             Waiting::Listed(source) => source.name.clone(),
             Waiting::Stream(name, _) | Waiting::Member(name, ..) => name.clone(),
+            Waiting::Live(name, _) => name.clone(),
         };
         self.open_waiting(waiting, &name).unwrap_or_else(|error| Begun::Rejected(self.reject(name, &error)))
     }
@@ -272,8 +352,17 @@ impl Reader {
 
     fn open_waiting(&mut self, waiting: Waiting, name: &Arc<str>) -> io::Result<Begun> {
         let limits = self.limits;
-        let mut packed = None;
+        let (mut packed, mut live) = (None, None);
         let (mut input, path) = match waiting {
+            Waiting::Live(_, from) => {
+                let input = match from.is_endless() {
+                    true => Decompressed::endless(Box::new(from.clone()))?,
+                    false => Decompressed::sniff(Box::new(from.clone()), limits.unpacking(None))?,
+                };
+                // Who decompresses cannot tell whether there is more.
+                live = Some(from).filter(|_| input.compression().is_none());
+                (input, None)
+            }
             Waiting::Stream(_, input) => (Decompressed::sniff(input, limits.unpacking(None))?, None),
             Waiting::Listed(Source { origin, .. }) => open(origin, &limits)?,
             Waiting::Member(_, archive, member) => {
@@ -291,7 +380,7 @@ impl Reader {
             }
         };
         match input.holds() {
-            Holds::Text => self.read_text(name, input, packed),
+            Holds::Text => self.read_text(name, input, packed, live),
             Holds::Parquet => return Err(input.refused(magic::PARQUET)),
             Holds::Zip => {
                 let store = match path {
@@ -306,12 +395,12 @@ impl Reader {
         Ok(Begun::Reading)
     }
 
-    fn read_text(&mut self, name: &Arc<str>, input: Decompressed, packed: Option<Arc<AtomicU64>>) {
+    fn read_text(&mut self, name: &Arc<str>, input: Decompressed, packed: Option<Arc<AtomicU64>>, live: Option<Live>) {
         self.totals.files += 1;
         self.totals_before.files += 1;
         let name = name.clone();
         let framer = Framer::new(&self.limits).recognising(self.recognises).of_source(&name);
-        self.current = Some(Current { name, input, packed, framer, buffer: Vec::new(), bytes: 0, end: None });
+        self.current = Some(Current { name, input, packed, live, framer, buffer: Vec::new(), bytes: 0, end: None });
     }
 
     /// Puts the members of an archive in its place.
@@ -364,6 +453,24 @@ fn open(origin: Origin, limits: &Limits) -> io::Result<(Decompressed, Option<Pat
     }
 }
 
+/// Appends what has come to `buffer`, up to `limit` bytes, and waits only for the first of them. Whether it was the end.
+fn fill_live(input: &mut Decompressed, live: &Live, buffer: &mut Vec<u8>, limit: usize) -> io::Result<bool> {
+    let begin = buffer.len();
+    while buffer.len() - begin < limit && (buffer.len() == begin || live.is_ready()) {
+        let before = buffer.len();
+        buffer.resize(begin + limit, 0);
+        let result = input.read(&mut buffer[before..]);
+        buffer.truncate(before + result.as_ref().map_or(0, |count| *count));
+        match result {
+            Ok(0) => return Ok(true),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
+}
+
 impl Totals {
     fn plus(&self, other: &Totals) -> Totals {
         Totals {
@@ -378,21 +485,33 @@ impl Totals {
     }
 }
 
+/// What a source gives next.
+enum Step {
+    /// Units.
+    Batch(Batch),
+    /// Its last units, if there are any left.
+    Finished(Option<Batch>),
+    /// Nothing yet.
+    Pending,
+}
+
 impl Current {
-    /// The next units of this source, if there are any left, and whether they are the last.
-    fn next_batch(&mut self, limits: &Limits) -> (Option<Batch>, bool) {
+    fn next_batch(&mut self, limits: &Limits, waits: bool) -> Step {
         let mut units = Vec::new();
         loop {
             let progress = self.framer.frame(&self.buffer, self.end.as_ref(), &mut units);
             let is_finished = progress == Progress::Finished;
-            if !units.is_empty() {
-                return (Some(self.take_batch(units, limits)), is_finished);
-            }
-            if is_finished {
-                return (None, true);
+            let batch = (!units.is_empty()).then(|| self.take_batch(mem::take(&mut units), limits));
+            match batch {
+                batch if is_finished => return Step::Finished(batch),
+                Some(batch) => return Step::Batch(batch),
+                None => {}
             }
             let unneeded = self.framer.release();
             self.buffer.drain(..unneeded);
+            if !waits && self.live.as_ref().is_some_and(|live| !live.is_ready()) {
+                return Step::Pending;
+            }
             self.fill(limits.batch_bytes.max(1));
         }
     }
@@ -413,14 +532,18 @@ impl Current {
             Vec::with_capacity(if self.end.is_some() { tail.len() } else { tail.len() + limits.batch_bytes });
         next.extend_from_slice(tail);
         self.buffer.truncate(kept);
-        Batch { source: self.name.clone(), bytes: std::mem::replace(&mut self.buffer, next), units, header }
+        Batch { source: self.name.clone(), bytes: mem::replace(&mut self.buffer, next), units, header }
     }
 
     fn fill(&mut self, limit: usize) {
         let before = self.buffer.len();
-        match self.input.fill(&mut self.buffer, limit) {
-            Ok(count) if count < limit => self.end = Some(End::Complete),
-            Ok(_) => {}
+        let result = match &self.live {
+            None => self.input.fill(&mut self.buffer, limit).map(|count| count < limit),
+            Some(live) => fill_live(&mut self.input, live, &mut self.buffer, limit),
+        };
+        match result {
+            Ok(true) => self.end = Some(End::Complete),
+            Ok(false) => {}
             Err(error) => self.end = Some(End::Failed(format!("cannot be read on: {error}"))),
         }
         self.bytes += (self.buffer.len() - before) as u64;
@@ -610,6 +733,34 @@ mod tests {
             assert_eq!((units.len(), last.1, last.2), (101, 101, 800));
             assert!(last.3.contains("more than max_unpacked_bytes allows, which is 801"), "{last:?}");
         }
+    }
+
+    #[test]
+    fn a_followed_file_gives_its_units_as_they_are_written() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("app.jsonl");
+        let mut file = File::create(&path).expect("a file");
+        let mut reader = Reader::follow(&path, Limits::default()).expect("it is there");
+        assert!(reader.will_read(&path) && reader.poll_batch().is_pending());
+        let mut next = |text: &[u8]| {
+            file.write_all(text).expect("written");
+            let batch = reader.next_batch().expect("units");
+            let bytes = |unit: &Unit| match &unit.content {
+                Content::Text(range) => String::from_utf8_lossy(&batch.bytes[range.clone()]).into_owned(),
+                other => panic!("{other:?}"),
+            };
+            batch.units.iter().map(bytes).collect::<Vec<String>>()
+        };
+        assert_eq!(next(b"{\"a\":1}\n{\"b\":"), ["{\"a\":1}"]);
+        assert_eq!(next(b"2}\n"), ["{\"b\":2}"]);
+        assert!(reader.poll_batch().is_pending());
+        reader.stop().stop();
+        assert!(reader.next_batch().is_none());
+        assert_eq!((reader.totals().lines, reader.totals().units), (2, 2));
+        fs::write(&path, gzip(b"{}")).expect("a file");
+        let mut reader = Reader::follow(&path, Limits::default()).expect("it is there");
+        assert!(read_all(&mut reader)[0].3.contains("only text can be followed"));
+        assert!(Reader::follow(folder.path(), Limits::default()).is_err());
     }
 
     #[test]
