@@ -10,6 +10,7 @@
 //! - [`magic`]: what the first bytes say
 //! - [`compression`]: gzip, zstd, bzip2 and xz
 //! - [`framing`]: bytes → units; `scanner` finds where a value ends
+//! - `yaml`: pieces of YAML → JSON
 //! - [`shell`]: what stands around the elements of a document that is too large to be one unit
 //! - [`header`]: the first line of a table (CSV)
 //! - [`ruled`]: tables as psql and mysql show them
@@ -28,6 +29,7 @@ pub mod ruled;
 mod scanner;
 pub mod shell;
 mod store;
+mod yaml;
 mod zip;
 
 use std::{ops::Range, sync::Arc};

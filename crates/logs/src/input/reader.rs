@@ -34,6 +34,7 @@ use super::{
     names::{self, Said},
     paths::{self, LeftOut, Origin, Resolved, SNIFFED_BYTES, Source, Why},
     store::Store,
+    yaml,
     zip::{Archive, Member},
 };
 
@@ -502,6 +503,7 @@ impl Current {
             let progress = self.framer.frame(&self.buffer, self.end.as_ref(), &mut units);
             let is_finished = progress == Progress::Finished;
             let batch = (!units.is_empty()).then(|| self.take_batch(mem::take(&mut units), limits));
+            let batch = batch.map(|batch| if self.framer.is_yaml() { Current::of_yaml(batch, limits) } else { batch });
             match batch {
                 batch if is_finished => return Step::Finished(batch),
                 Some(batch) => return Step::Batch(batch),
@@ -514,6 +516,22 @@ impl Current {
             }
             self.fill(limits.batch_bytes.max(1));
         }
+    }
+
+    /// The batch with its pieces of YAML as JSON.
+    fn of_yaml(batch: Batch, limits: &Limits) -> Batch {
+        let mut bytes = Vec::with_capacity(batch.bytes.len());
+        let units = batch.units.into_iter().map(|unit| {
+            let content = match unit.content {
+                Content::Text(range) => match yaml::to_json(&batch.bytes[range], limits.max_record_bytes, &mut bytes) {
+                    Ok(range) => Content::Text(range),
+                    Err(cut) => Content::Rejected(cut),
+                },
+                other => other,
+            };
+            Unit { content, ..unit }
+        });
+        Batch { units: units.collect(), bytes, ..batch }
     }
 
     /// Gives the buffer away and begins a new one with the bytes that later units need.

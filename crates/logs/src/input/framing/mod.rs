@@ -19,6 +19,9 @@
 //! something of its own, the elements of that array are units from there on, and what is left of the document is one more
 //! ([`document`]). So a document takes no more memory than its largest element.
 //!
+//! - **YAML**: a unit is an element of a list that begins in the first column, or a document. So when the source is called
+//!   `.yaml` or `.yml`, or the first line is `---` or `- key: value`.
+//!
 //! A unit begins and ends with a byte that is not blank. Blank lines between units are counted and are no units.
 //!
 //! A value that cannot go on (a bracket that does not match, a line break inside of a string, a value where a key must
@@ -38,6 +41,7 @@ mod document;
 mod path;
 mod ruled;
 mod split;
+mod yaml;
 #[cfg(test)]
 mod tests;
 pub use super::scanner::MAX_DEPTH;
@@ -87,6 +91,10 @@ pub struct Framer {
     look_at: u64,
     /// Where the line at hand of a row with bars begins, or the first line of a source ends.
     row_line: u64,
+    /// Whether the source is YAML by its name.
+    is_called_yaml: bool,
+    /// Whether the document of YAML at hand is a list whose elements are units; `None` before its first line.
+    yaml_list: Option<bool>,
     /// Whether the table with bars is over.
     table_is_over: bool,
     /// Whether the line before was a rule of the table.
@@ -125,6 +133,7 @@ enum Mode {
     Lines,
     Values,
     Rows,
+    Yaml,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,6 +152,10 @@ enum State {
     Head,
     /// In a row of a table with bars.
     RuledRow,
+    /// At the beginning of a line of YAML.
+    YamlLine,
+    /// In a line of YAML.
+    Yaml,
     /// In a unit that ends with the line.
     Line,
     /// In a row of a table.
@@ -202,6 +215,8 @@ impl Framer {
             recognises: |_| true,
             look_at: 0,
             row_line: 0,
+            is_called_yaml: false,
+            yaml_list: None,
             table_is_over: false,
             is_after_rule: false,
             document: None,
@@ -227,10 +242,10 @@ impl Framer {
         }
     }
 
-    /// Takes the source for a table when its name says so.
+    /// Takes the source for a table, or for YAML, when its name says so.
     #[must_use]
     pub fn of_source(self, name: &str) -> Framer {
-        Framer { promised: Header::delimiter_of(name), ..self }
+        Framer { promised: Header::delimiter_of(name), is_called_yaml: Framer::is_called_yaml(name), ..self }
     }
 
     /// Asks `recognises` which objects are something of their own. Without it all are.
@@ -265,7 +280,8 @@ impl Framer {
                 return Progress::BatchFull;
             }
             let is_short_start = self.state == State::Start && buffer.len() < BYTE_ORDER_MARK.len();
-            if self.position < buffer.len() && !(is_short_start && end.is_none()) {
+            let is_short = is_short_start || self.needs_mark(buffer);
+            if self.position < buffer.len() && !(is_short && end.is_none()) {
                 self.advance(buffer, units);
             } else if let Some(end) = end {
                 self.close(buffer, end, units);
@@ -328,6 +344,8 @@ impl Framer {
             State::Head => self.head(buffer, units),
             State::Row(cell) => self.row(buffer, cell, units),
             State::RuledRow => self.ruled_row(buffer, units),
+            State::YamlLine => self.yaml_line(buffer, units),
+            State::Yaml => self.yaml(buffer),
             State::Value => self.value(buffer, units),
             State::String { escaped } => self.string(buffer, escaped, units),
             State::Scalar => self.scalar(buffer, units),
@@ -359,6 +377,9 @@ impl Framer {
             }
             State::FirstLine if failure.is_none() => {
                 self.decide(buffer, units);
+                if self.state == State::YamlLine {
+                    return;
+                }
                 self.reject_lone_header(units);
             }
             State::Head => return self.close_head(buffer, units),
@@ -371,6 +392,8 @@ impl Framer {
             | State::Line
             | State::Row(_)
             | State::RuledRow
+            | State::YamlLine
+            | State::Yaml
             | State::String { .. }
             | State::Scalar => match failure {
                 Some(cut) if !self.is_too_large() => self.push(Content::Rejected(cut), units),
@@ -428,10 +451,14 @@ impl Framer {
         self.look_at = self.unit.byte.saturating_add(self.document_bytes.min(self.max_record_bytes));
         self.blanks = NOT_FIRST;
         self.row_line = self.unit.byte;
+        if self.mode.is_none() && self.is_called_yaml && !matches!(first, b'{' | b'[') {
+            self.mode = Some(Mode::Yaml);
+        }
         self.state = match (self.mode, first) {
             (None, b'{') if self.promised.is_none() => State::FirstObject,
             (None, b'[') if self.promised.is_none() => State::FirstBracket,
             (None, _) => State::FirstLine,
+            (Some(Mode::Yaml), _) => State::YamlLine,
             (Some(Mode::Rows), _) if self.is_ruled() => State::RuledRow,
             (Some(Mode::Rows), _) => State::Row(Cell::Start),
             (Some(Mode::Lines), _) => State::Line,
@@ -441,7 +468,7 @@ impl Framer {
             (Some(Mode::Values), _) => State::Line,
         };
         match self.state {
-            State::FirstLine | State::Line | State::Row(_) | State::RuledRow => {}
+            State::FirstLine | State::Line | State::Row(_) | State::RuledRow | State::YamlLine => {}
             State::FirstObject | State::Value => self.scanner.reset(),
             _ => self.position += 1,
         }
@@ -488,6 +515,9 @@ impl Framer {
             return self.begin_head();
         }
         self.decide(buffer, units);
+        if self.state == State::YamlLine {
+            return;
+        }
         self.end_line();
         self.position += 1;
     }
@@ -513,6 +543,11 @@ impl Framer {
         if let Some(separator) = line.as_ref().and_then(|line| Header::separator_of(&buffer[line.start..self.position]))
         {
             (self.promised, self.state) = (Some(separator), State::Between);
+            return;
+        }
+        if line.as_ref().is_some_and(|line| self.promised.is_none() && Framer::begins_yaml(&buffer[line.clone()])) {
+            self.mode = Some(Mode::Yaml);
+            (self.position, self.state) = (self.index(self.unit.byte), State::YamlLine);
             return;
         }
         match line.and_then(|line| Header::of_line(&buffer[line], self.promised)) {

@@ -292,6 +292,33 @@ fn tables_of_terminals_have_rows() {
 }
 
 #[test]
+fn pieces_of_yaml_are_units() {
+    let check = |input: &str, name: &str, expected: &[(u64, &str)]| {
+        for chunk in [1, 2, 3, 1000] {
+            let framer = Framer::new(&Limits { max_record_bytes: 60, ..Limits::default() }).of_source(name);
+            let (told, _) = frame_with(framer, input.as_bytes(), chunk, &End::Complete);
+            let got: Vec<(u64, &str)> = told.iter().map(|told| (told.line, told.text.as_str())).collect();
+            assert_eq!(got, expected, "{chunk}: {input}");
+        }
+    };
+    let list = "- a: 1\n  b:\n  - x\n\n- a: 2\n  c: |\n    - no element\n    ---\n# the last\n- a: 3";
+    let elements =
+        [(1, "- a: 1\n  b:\n  - x"), (5, "- a: 2\n  c: |\n    - no element\n    ---\n# the last"), (10, "- a: 3")];
+    check(list, "-", &elements);
+    check(list, "x.yml.gz", &elements);
+    check(
+        "# head\n%YAML 1.2\n---\na: 1\nb:\n- x\n--- # next\na: 2\n...\n---\n- a: 3\n-\n  a: 4\n",
+        "x.yaml",
+        &[(4, "a: 1\nb:\n- x"), (8, "a: 2"), (11, "- a: 3"), (12, "-\n  a: 4")],
+    );
+    check("---\na: 1\n", "-", &[(2, "a: 1")]);
+    check("{\"a\": 1}\n{}", "x.yaml", &[(1, "{\"a\": 1}"), (2, "{}")]);
+    check("- not a mapping\n- a: 1", "-", &[(1, "- not a mapping"), (2, "- a: 1")]);
+    check(&format!("- a: {}\n- b: 2\n", "x".repeat(80)), "x.yaml", &[(1, "!larger than 60: 86"), (2, "- b: 2")]);
+    check(&format!("- a: {}\n- b: 2\n", "x\n ".repeat(80)), "x.yaml", &[(1, "!larger than 60: 246"), (82, "- b: 2")]);
+}
+
+#[test]
 fn quoted_quotes_are_the_same_wherever_a_batch_ends() {
     let mut input = b"id,prompt,response\n".to_vec();
     for row in 0..100_000 {
@@ -415,6 +442,28 @@ proptest! {
         prop_assert_eq!(whole.lines, input.lines().count() as u64);
         prop_assert_eq!(&frame_in_chunks(input.as_bytes(), 1, max, &end).0, &whole);
         prop_assert_eq!(&frame_in_chunks(input.as_bytes(), chunk, max, &end).0, &whole);
+    }
+
+    #[test]
+    fn yaml_does_not_depend_on_the_chunks(
+        lines in prop::collection::vec(
+            prop::sample::select(vec!["- a: 1", "---", "- ", "-", "  b: 2", "# c", "...", "", "%d", "--", "--- x", " - y", "a: |"]),
+            0..12
+        ),
+        chunk in 1_usize..20, max_record_bytes in prop_oneof![Just(NO_LIMIT), 1_u64..40], end in end(), has_end in any::<bool>(),
+        name in prop::sample::select(vec!["-", "x.yaml"])
+    ) {
+        let input = lines.join("\n") + if has_end { "\n" } else { "" };
+        let framed = |chunk| {
+            let framer = Framer::new(&Limits { max_record_bytes, ..Limits::default() }).of_source(name);
+            frame_with(framer, input.as_bytes(), chunk, &end).0
+        };
+        let whole = framed(input.len().max(1));
+        prop_assert_eq!(&framed(1), &whole);
+        prop_assert_eq!(&framed(chunk), &whole);
+        for told in &whole {
+            prop_assert_eq!(told.line, line_of(input.as_bytes(), told.byte));
+        }
     }
 
     #[test]
