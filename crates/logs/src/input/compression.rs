@@ -438,11 +438,11 @@ mod tests {
 
     #[test]
     fn other_formats_are_named() {
-        for Other { magic, at, name, command } in magic::OTHERS {
-            let file = [&vec![b'a'; at][..], magic, &[0; 20]].concat();
+        for Other { magic: mark, at, name, command } in magic::OTHERS {
+            let file = [&vec![b'a'; at][..], mark, &[0; 20]].concat();
             assert_eq!(read(&file, 10).1, Some(format!("this is {name}; {command}")));
             for (outer, pack) in PACKS {
-                let then = if at > 0 { "" } else { "decompress it, then " };
+                let then = if mark == magic::TAR.magic { "" } else { "decompress it, then " };
                 let expected = format!("this is {name} inside of {outer}; {then}{command}");
                 assert_eq!(read(&pack(&file), 10), (Vec::new(), Some(expected)));
             }

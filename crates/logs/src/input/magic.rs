@@ -89,9 +89,46 @@ pub const PARQUET: Other = other(
     "convert it with `duckdb -c \"COPY (SELECT * FROM 'FILE.parquet') TO 'FILE.jsonl' (FORMAT json)\"`",
 );
 
+/// The database file format, section 1.3.
+const SQLITE: Other = other(
+    b"SQLite format 3\0",
+    "an SQLite database",
+    "read a table of it with `sqlite3 -json FILE \"SELECT * FROM TABLE\" | llmverify audit -`; `sqlite3 FILE .tables` lists them",
+);
+
+/// The storage of DuckDB, main header.
+const DUCKDB: Other = Other {
+    magic: b"DUCK",
+    at: 8,
+    name: "a DuckDB database",
+    command: "read a table of it with `duckdb -jsonlines FILE \"FROM TABLE\" | llmverify audit -`; `duckdb FILE .tables` lists them",
+};
+
+const READ_ARROW: &str = "read it with `python -c \"import json, pyarrow.feather as f; [print(json.dumps(r, default=str)) for r in f.read_table('FILE').to_pylist()]\" | llmverify audit -` (`pip install pyarrow`)";
+const READ_ARROW_STREAM: &str = "read it with `python -c \"import json, pyarrow.ipc as i; [print(json.dumps(r, default=str)) for b in i.open_stream('FILE') for r in b.to_pylist()]\" | llmverify audit -` (`pip install pyarrow`)";
+
+/// What a file is that is called so, unless it begins with a bracket: protobuf has no mark. The names are those that
+/// protobuf and the collector of OpenTelemetry give.
+pub fn of_name(name: &str, first: &[u8]) -> Option<Other> {
+    let is_protobuf = [".pb", ".binpb", ".otlp"].iter().any(|ending| name.ends_with(ending));
+    (is_protobuf && !matches!(first.trim_ascii_start().first(), None | Some(b'{' | b'['))).then_some(PROTOBUF)
+}
+
+const PROTOBUF: Other = other(
+    b"",
+    "a protobuf file by its name",
+    "make JSON of spans with `python -c \"from google.protobuf.json_format import MessageToJson as j; from opentelemetry.proto.trace.v1.trace_pb2 import TracesData as T; print(j(T.FromString(open('FILE','rb').read()), indent=None))\" | llmverify audit -` (`pip install opentelemetry-proto`)",
+);
+
 /// Formats that are not read at all, each with the command that makes text of it.
-pub const OTHERS: [Other; 3] = [
+pub const OTHERS: [Other; 8] = [
     EMPTY_ZIP,
+    SQLITE,
+    DUCKDB,
+    other(b"ARROW1", "an Arrow or Feather file", READ_ARROW),
+    other(b"\xFF\xFF\xFF\xFF", "an Arrow stream", READ_ARROW_STREAM),
+    // Avro 1.12, "Object container files".
+    other(b"Obj\x01", "an Avro file", "read it with `fastavro FILE | llmverify audit -` (`pip install fastavro`)"),
     other(b"7z\xBC\xAF\x27\x1C", "a 7z archive", "read its files with `7z x -so FILE | llmverify audit -`"),
     TAR,
 ];
@@ -151,9 +188,17 @@ mod tests {
         assert_eq!(compression_of(b"BZh is a file format\n"), None);
         for other in OTHERS {
             assert!(other.at + other.magic.len() <= FIRST_BYTES && other.command.contains('`'), "{other:?}");
+            assert_eq!(holds(&[&vec![b'a'; other.at][..], other.magic].concat()), Err(other));
             let is_tar = other.at > MAGIC_BYTES;
             assert!(is_tar || other.at + other.magic.len() <= MAGIC_BYTES, "{other:?}");
         }
+    }
+
+    #[test]
+    fn protobuf_is_told_by_its_name() {
+        assert_eq!(of_name("a.binpb", b"\x0A_"), Some(PROTOBUF));
+        assert_eq!(of_name("a.otlp", b" {\"resourceSpans\""), None);
+        assert_eq!(of_name("a.jsonl", b"\x0A_"), None);
     }
 
     #[test]

@@ -380,6 +380,12 @@ impl Reader {
                 (input, None)
             }
         };
+        // Of what comes while it is read, no more is waited for.
+        if live.is_none()
+            && let Some(other) = magic::of_name(&name.to_ascii_lowercase(), input.peek(SNIFFED_BYTES))
+        {
+            return Err(input.refused(other));
+        }
         match input.holds() {
             Holds::Text => self.read_text(name, input, packed, live),
             Holds::Parquet => return Err(input.refused(magic::PARQUET)),
