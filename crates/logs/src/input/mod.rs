@@ -10,6 +10,7 @@
 //! - [`magic`]: what the first bytes say
 //! - [`compression`]: gzip, zstd, bzip2 and xz
 //! - [`framing`]: bytes → units; `scanner` finds where a value ends
+//! - `parquet` (a feature): rows of Parquet files, and tables that are written as such
 //! - `yaml`: pieces of YAML → JSON
 //! - [`shell`]: what stands around the elements of a document that is too large to be one unit
 //! - [`header`]: the first line of a table (CSV)
@@ -23,6 +24,8 @@ pub mod header;
 pub mod live;
 pub mod magic;
 pub mod names;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub mod paths;
 pub mod reader;
 pub mod ruled;

@@ -25,6 +25,8 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
+#[cfg(feature = "parquet")]
+use super::parquet::Rows;
 use super::{
     Batch, Content, Cut, Unit,
     compression::{Decompressed, Input, Unpacking},
@@ -123,6 +125,8 @@ pub struct Reader {
     limits: Limits,
     waiting: VecDeque<Waiting>,
     current: Option<Current>,
+    #[cfg(feature = "parquet")]
+    rows: Option<Rows>,
     totals: Totals,
     /// The totals of the sources before the current one.
     totals_before: Totals,
@@ -218,6 +222,13 @@ impl Reader {
 
     fn advance(&mut self, waits: bool) -> Poll<Option<Batch>> {
         loop {
+            #[cfg(feature = "parquet")]
+            if self.rows.is_some() {
+                match self.next_rows() {
+                    None => continue,
+                    batch => return Poll::Ready(batch),
+                }
+            }
             let Some(current) = &mut self.current else {
                 let Some(waiting) = self.waiting.pop_front() else { return Poll::Ready(None) };
                 let waiting = match waiting {
@@ -317,6 +328,8 @@ impl Reader {
             limits,
             waiting,
             current: None,
+            #[cfg(feature = "parquet")]
+            rows: None,
             totals,
             totals_before,
             bytes_on_disk_expected,
@@ -388,13 +401,10 @@ impl Reader {
         }
         match input.holds() {
             Holds::Text => self.read_text(name, input, packed, live),
-            Holds::Parquet => return Err(input.refused(magic::PARQUET)),
+            Holds::Parquet => self.open_rows(name, &mut input, path)?,
             Holds::Zip => {
-                let store = match path {
-                    Some(path) => Store::of_file(File::open(path)?)?,
-                    None => Store::of_stream(&mut input, limits.max_spool_bytes)
-                        .map_err(|error| io::Error::other(format!("this is a zip archive: {error}")))?,
-                };
+                let store = stored(&mut input, path, &limits)
+                    .map_err(|error| io::Error::other(format!("this is a zip archive: {error}")))?;
                 self.unzip(name, store)?;
                 return Ok(Begun::Passed);
             }
@@ -408,6 +418,41 @@ impl Reader {
         let name = name.clone();
         let framer = Framer::new(&self.limits).recognising(self.recognises).of_source(&name);
         self.current = Some(Current { name, input, packed, live, framer, buffer: Vec::new(), bytes: 0, end: None });
+    }
+
+    #[cfg(feature = "parquet")]
+    fn open_rows(&mut self, name: &Arc<str>, input: &mut Decompressed, path: Option<PathBuf>) -> io::Result<()> {
+        let store = stored(input, path, &self.limits)
+            .map_err(|error| io::Error::other(format!("this is a Parquet file: {error}")))?;
+        self.rows = Some(Rows::open(name, store)?);
+        self.totals.files += 1;
+        self.totals_before.files += 1;
+        Ok(())
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn open_rows(&mut self, _: &Arc<str>, input: &mut Decompressed, _: Option<PathBuf>) -> io::Result<()> {
+        Err(input.refused(magic::PARQUET))
+    }
+
+    /// The next rows of a Parquet file.
+    #[cfg(feature = "parquet")]
+    fn next_rows(&mut self) -> Option<Batch> {
+        let rows = self.rows.as_mut()?;
+        let (batch, is_finished) = rows.next_batch(&self.limits);
+        self.totals = self.totals_before.plus(&Totals {
+            unreadable_sources: u64::from(rows.is_damaged()),
+            bytes: rows.json_bytes(),
+            lines: rows.read(),
+            units: rows.read(),
+            bytes_on_disk: rows.bytes_read(),
+            ..Totals::default()
+        });
+        if is_finished {
+            self.rows = None;
+            self.totals_before = self.totals;
+        }
+        batch
     }
 
     /// Puts the members of an archive in its place.
@@ -433,6 +478,14 @@ impl Reader {
         }
         logs.into_iter().rev().for_each(|member| self.waiting.push_front(member));
         Ok(())
+    }
+}
+
+/// What is read at any place: the file itself where that is possible.
+fn stored(input: &mut Decompressed, path: Option<PathBuf>, limits: &Limits) -> io::Result<Store> {
+    match path {
+        Some(path) => Store::of_file(File::open(path)?),
+        None => Store::of_stream(input, limits.max_spool_bytes),
     }
 }
 
