@@ -9,7 +9,7 @@
 //! **Limits**: a row above `max_record_bytes` of JSON is rejected by name; one whose data are damaged is, too, and nothing is
 //! read behind it. Intervals are not read. The crate below stops at some damages with a panic, and not with an error: it is
 //! caught, and the hook of the process may print it. A schema has [`MAX_DEPTH`] levels at most, and the metadata
-//! [`MAX_FOOTER_BYTES`].
+//! [`MAX_FOOTER_BYTES`] and [`MAX_SCHEMA_ELEMENTS`].
 
 mod json;
 mod write;
@@ -19,6 +19,7 @@ use std::{
     io::{self, BufReader, Read},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
+    thread,
 };
 
 use bytes::Bytes;
@@ -44,6 +45,15 @@ pub use write::{Cell, Column, Kind, TableWriter};
 
 /// Bytes that the metadata of a file take at most. A file of a thousand columns in a thousand groups takes a tenth.
 pub const MAX_FOOTER_BYTES: u64 = 1 << 30;
+
+/// Columns, and structs, lists and maps around them, at most.
+pub const MAX_SCHEMA_ELEMENTS: u64 = 10_000;
+
+/// Enough for as many levels, at 6 KiB each.
+const SCHEMA_STACK_BYTES: usize = 64 << 20;
+
+/// The version and the beginning of the list that is the schema.
+const SCHEMA_HEAD_BYTES: usize = 32;
 
 /// Bytes of the tail of a file: the length of the metadata, and the mark.
 const TAIL_BYTES: usize = 8;
@@ -106,14 +116,29 @@ impl Rows {
             let reason = format!("its metadata are larger than max_footer_bytes, which is {MAX_FOOTER_BYTES}");
             return Err(io::Error::other(reason));
         }
-        let open = || {
+        let footer_bytes = u64::from(u32::from_le_bytes([a, b, c, d]));
+        let mut footer = [0; SCHEMA_HEAD_BYTES];
+        let footer_at = bytes_on_disk.saturating_sub(TAIL_BYTES as u64 + footer_bytes);
+        let count = store.read_at(&mut footer, footer_at)?;
+        match schema_elements(&footer[..count]) {
+            None => return Err(damaged("its metadata do not begin with a schema")),
+            Some(elements) if elements > MAX_SCHEMA_ELEMENTS => {
+                let reason = format!("its schema is larger than max_schema_elements, which is {MAX_SCHEMA_ELEMENTS}");
+                return Err(io::Error::other(reason));
+            }
+            Some(_) => {}
+        }
+        let open = move || {
             let reader = SerializedFileReader::new(Chunks(Arc::new(store)))?;
             let metadata = reader.metadata().file_metadata();
             let (schema, rows) = (metadata.schema_descr().root_schema_ptr(), metadata.num_rows());
             check(&schema, 0)?;
             Ok((RowIter::from_file_into(Box::new(reader)), schema, u64::try_from(rows).unwrap_or_default()))
         };
-        let (rows, schema, rows_expected) = guarded(open).map_err(damaged)?;
+        // The crate below goes into a schema by recursion, and what is nested too deep is found afterwards.
+        let opened = thread::Builder::new().stack_size(SCHEMA_STACK_BYTES).spawn(|| guarded(open))?.join();
+        let (rows, schema, rows_expected) =
+            opened.map_err(|_| damaged("it does not fit together"))?.map_err(damaged)?;
         let name = name.clone();
         Ok(Rows { name, rows, schema, bytes_on_disk, rows_expected, read: 0, json_bytes: 0, is_damaged: false })
     }
@@ -192,6 +217,25 @@ impl Rows {
 
 fn damaged(error: impl Display) -> io::Error {
     io::Error::other(format!("the Parquet data is damaged: {error}"))
+}
+
+/// How many elements the schema has, by the first bytes of the metadata: in Thrift's compact protocol, a version and then a
+/// list of structs.
+fn schema_elements(footer: &[u8]) -> Option<u64> {
+    let (&[first], rest) = footer.split_first_chunk::<1>()?;
+    let (_, rest) = varint(rest).filter(|_| first == 0x15)?;
+    let (&[second, head], rest) = rest.split_first_chunk::<2>()?;
+    match (second, head >> 4, head & 0xF) {
+        (0x19, 15, 12) => varint(rest).map(|(count, _)| count),
+        (0x19, count, 12) => Some(u64::from(count)),
+        _ => None,
+    }
+}
+
+fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let length = bytes.iter().take(9).position(|byte| byte & 0x80 == 0)? + 1;
+    let (number, rest) = bytes.split_at(length);
+    Some((number.iter().rev().fold(0, |number, byte| number << 7 | u64::from(byte & 0x7F)), rest))
 }
 
 /// What `read` gives; an error where it panics.
@@ -309,6 +353,32 @@ mod tests {
         }
         let small = read(table(5000), &Limits { max_record_bytes: 90, ..Limits::default() });
         assert!(small.len() == 5000 && small[4999].1.starts_with("!Rejected(TooLarge { bytes: "), "{:?}", small[4999]);
+    }
+
+    /// A file without rows whose schema is a struct in a struct in a struct.
+    fn deep(levels: usize) -> Vec<u8> {
+        let mut footer = vec![0x15, 0x02, 0x19, 0xFC];
+        let mut count = levels + 1;
+        while count >= 0x80 {
+            footer.push((count & 0x7F) as u8 | 0x80);
+            count >>= 7;
+        }
+        footer.push(count as u8);
+        // Its repetition, its name, and that it has one child; of the last one, that it is a number.
+        footer.extend([0x35, 0x02, 0x18, 0x01, b'a', 0x15, 0x02, 0x00].repeat(levels));
+        footer.extend([0x15, 0x02, 0x25, 0x02, 0x18, 0x01, b'a', 0x00]);
+        footer.extend([0x16, 0x00, 0x19, 0x0C, 0x00]);
+        let length = (footer.len() as u32).to_le_bytes();
+        [b"PAR1", &footer[..], &length, b"PAR1"].concat()
+    }
+
+    #[test]
+    fn a_deep_schema_does_no_harm() {
+        let all = Limits::default();
+        assert!(read(deep(100), &all).is_empty());
+        assert!(read(deep(200), &all)[0].1.contains("nested too deep"));
+        assert!(read(deep(9_999), &all)[0].1.contains("nested too deep"));
+        assert!(read(deep(100_000), &all)[0].1.contains("max_schema_elements"));
     }
 
     #[test]
