@@ -78,7 +78,11 @@ pub fn convert(
         &mut assembly,
         |_| (),
         render,
-        |(bytes, part), _| {
+        |part, _| {
+            let Some((bytes, part)) = part else {
+                out.flush().context("cannot write the output")?;
+                return Ok(ControlFlow::Continue(()));
+            };
             out.write_all(&bytes).context("cannot write the output")?;
             whole.merge(part);
             Ok(ControlFlow::Continue(()))

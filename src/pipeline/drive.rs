@@ -10,9 +10,10 @@
 //! Batches are read in rounds, and a round goes through the stages in chunks. Everything overlaps: while a chunk is
 //! analysed, the one before it is observed, the one before that rendered and committed, and the next round read. A step
 //! begins when all of the step before has ended, and each stage owns what it works on, so that the output cannot depend
-//! on the number of threads or the size of a batch.
+//! on the number of threads or the size of a batch. Where the next units of a live input have not come yet, all that has is
+//! committed first.
 
-use std::{mem, ops::ControlFlow};
+use std::{iter, mem, ops::ControlFlow, task::Poll};
 
 use anyhow::Result;
 use rayon::prelude::*;
@@ -25,7 +26,7 @@ use crate::{
     },
     input::{Batch, Content, Cut, Header, Place, Reader},
     reader::{Parsed, RecordReader},
-    record::{Container, Entry, Ignored, Record, Rejected, json::Json},
+    record::{Container, Entry, Format, Ignored, Record, Rejected, json::Json},
 };
 
 use super::filter::Filter;
@@ -34,6 +35,9 @@ use super::filter::Filter;
 const BATCHES_PER_CHUNK: usize = 2;
 /// Chunks of a round: enough that its beginning and its end, where not all stages have work, cost little.
 const CHUNKS_PER_ROUND: usize = 8;
+
+/// What a document holds beside the records that are units of their own.
+const AROUND_RECORDS: &str = "a document around its records";
 
 /// How far a drive has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -168,28 +172,30 @@ pub(crate) struct Drive<'d, A> {
 
 impl<A: Analyse> Drive<'_, A> {
     /// Drives all rounds: `observe` takes every record in input order; `render` turns the observed units of one batch into
-    /// a part, in parallel; `commit` takes the parts in input order, and may stop the drive.
+    /// a part, in parallel; `commit` takes the parts in input order, and may stop the drive. It is given nothing where the
+    /// next units are waited for.
     pub fn run<N: Send, P: Send>(
         &self,
         input: &mut Reader,
         assembly: &mut Assembly,
         mut observe: impl FnMut(&A::Out<'_>) -> N + Send,
         render: impl Fn(Vec<Observed<'_, A, N>>) -> P + Sync,
-        mut commit: impl FnMut(P, &Progress) -> Result<ControlFlow<()>> + Send,
+        mut commit: impl FnMut(Option<P>, &Progress) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
         let mut progress = Progress::default();
         let mut units_read = 0;
-        let mut round = read_round(input);
+        let mut round = read_round(input, Wait::Yes);
         while !round.is_empty() {
             progress.bytes_on_disk = input.totals().bytes_on_disk;
             let first = units_read;
             units_read += round.iter().map(|batch| batch.units.len() as u64).sum::<u64>();
             let (next, flow) = rayon::join(
-                || read_round(input),
+                // Where it waited, what was read before would not come out.
+                || read_round(input, Wait::No),
                 || {
                     self.round(&round, first, assembly, &mut observe, &render, |part, units| {
                         progress.units += units;
-                        commit(part, &progress)
+                        commit(Some(part), &progress)
                     })
                 },
             );
@@ -197,11 +203,17 @@ impl<A: Analyse> Drive<'_, A> {
                 return Ok(());
             }
             round = next;
+            if round.is_empty() {
+                if commit(None, &progress)?.is_break() {
+                    return Ok(());
+                }
+                round = read_round(input, Wait::Yes);
+            }
         }
         let rest = self.rest(assembly);
         if !rest.is_empty() {
             progress.units += rest.len() as u64;
-            let _last = commit(render(observed::<A, N>(rest, &mut observe)), &progress)?;
+            let _last = commit(Some(render(observed::<A, N>(rest, &mut observe))), &progress)?;
         }
         Ok(())
     }
@@ -271,6 +283,11 @@ impl<A: Analyse> Drive<'_, A> {
             };
             let bytes = match &unit.content {
                 Content::Text(range) => &batch.bytes[range.clone()],
+                Content::Rest(_) => {
+                    let around = Ignored::parent(Format::of(Container::NATIVE), AROUND_RECORDS);
+                    part.push(place(unit.item, 0), false, Outcome::Ignored(around), None, None);
+                    continue;
+                }
                 Content::Rejected(cut) => {
                     let rejected = Rejected { byte: 0, reason: describe(cut) };
                     part.push(place(unit.item, 0), false, Outcome::Rejected(rejected), None, None);
@@ -278,9 +295,10 @@ impl<A: Analyse> Drive<'_, A> {
                 }
             };
             let header = batch.header.as_deref();
-            let parsed = match header {
-                None => self.reader.read(bytes),
-                Some(header) => self.reader.read_row(header, bytes),
+            let parsed = match (header, &unit.shell) {
+                (Some(header), _) => self.reader.read_row(header, bytes),
+                (None, Some(shell)) => self.reader.read_element(shell, bytes),
+                (None, None) => self.reader.read(bytes),
             };
             let unit_of = UnitOf { bytes, header, number };
             let is_sampled = self.filter.takes_unit(&batch.source, unit.byte);
@@ -500,9 +518,22 @@ fn chunk_len() -> usize {
     BATCHES_PER_CHUNK * rayon::current_num_threads()
 }
 
-fn read_round(input: &mut Reader) -> Vec<Batch> {
-    let batches = CHUNKS_PER_ROUND * chunk_len();
-    std::iter::from_fn(|| input.next_batch()).take(batches).collect()
+/// Whether a round waits for its first batch, where the bytes of the input come while it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    Yes,
+    No,
+}
+
+/// As many batches as are there, up to those of a round.
+fn read_round(input: &mut Reader, wait: Wait) -> Vec<Batch> {
+    let first = if wait == Wait::Yes { input.next_batch() } else { None };
+    let missing = CHUNKS_PER_ROUND * chunk_len() - first.iter().len();
+    let ready = || match input.poll_batch() {
+        Poll::Ready(batch) => batch,
+        Poll::Pending => None,
+    };
+    first.into_iter().chain(iter::from_fn(ready).take(missing)).collect()
 }
 
 fn describe(cut: &Cut) -> String {

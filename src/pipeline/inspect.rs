@@ -122,7 +122,7 @@ pub fn inspect(
         |_| (),
         events,
         |events, _| {
-            events.into_iter().for_each(|event| state.take(event));
+            events.into_iter().flatten().for_each(|event| state.take(event));
             Ok(ControlFlow::Continue(()))
         },
     )?;

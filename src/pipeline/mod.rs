@@ -33,6 +33,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    task::Poll,
 };
 
 use anyhow::{Context as _, Result, anyhow};
@@ -207,7 +208,11 @@ impl Auditor {
             filter,
             (&mut assembly, &mut history),
             |batch| self.render(batch, &renderers, Floors { worst: seen(0), issues: seen(1) }),
-            |(partial, chunks), at| {
+            |part, at| {
+                let Some((partial, chunks)) = part else {
+                    sinks.iter_mut().try_for_each(Sink::flush)?;
+                    return Ok(ControlFlow::Continue(()));
+                };
                 whole.merge(partial);
                 let Floors { worst, issues } = whole.floors();
                 floors[0].store(worst.to_bits(), Ordering::Relaxed);
@@ -220,7 +225,8 @@ impl Auditor {
                 Ok(if nobody_reads { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
             },
         )?;
-        for (name, limit, times) in assembly.limits_reached().chain(history.limits_reached()) {
+        let limits = input.limits_reached().chain(assembly.limits_reached()).chain(history.limits_reached());
+        for (name, limit, times) in limits {
             whole.limit(name, limit, times);
         }
         let mut report = Report::new(whole, &totals(input), &self.settings.gate, &self.settings.engines.health);
@@ -258,7 +264,7 @@ impl Auditor {
             opinions.filter(|opinion| is_wanted(&opinion.identity())).map(|opinion| opinion.record()).next()
         };
         self.drive(input, filter, (&mut self.assembly(), &mut history), find, |part, _| {
-            found = part;
+            found = part.flatten();
             Ok(if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
         Ok(found)
@@ -360,14 +366,14 @@ impl Auditor {
     }
 
     /// Drives all rounds: `render` turns the observed units of one batch into a part, in parallel; `commit` takes the
-    /// parts in input order, and may stop the audit.
+    /// parts in input order, and may stop the audit. It is given nothing where the next units are waited for.
     pub(crate) fn drive<P: Send>(
         &self,
         input: &mut Reader,
         filter: &Filter,
         (assembly, history): (&mut Assembly, &mut History),
         render: impl Fn(Vec<Observed<'_>>) -> P + Sync,
-        commit: impl FnMut(P, &Progress) -> Result<ControlFlow<()>> + Send,
+        commit: impl FnMut(Option<P>, &Progress) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
         let engines: Vec<&dyn Engine> = self.engines.iter().map(AsRef::as_ref).collect();
         let analyst = Analyst {
@@ -505,7 +511,8 @@ mod tests {
         let (mut input, mut history) = (reader(), auditor.history());
         let (mut whole, mut parts) = (Partial::default(), 0);
         let part = |batch: Vec<Observed<'_>>| auditor.render(batch, &[], Floors::default()).0;
-        let merge = |part, _: &Progress| {
+        let merge = |part: Option<Partial>, _: &Progress| {
+            let Some(part) = part else { return Ok(ControlFlow::Continue(())) };
             if lost != Some(parts) {
                 whole.merge(part);
             }
@@ -531,8 +538,8 @@ mod tests {
     fn an_audit_that_is_stopped_commits_nothing_more() {
         let auditor = Auditor::new(Settings::default()).unwrap();
         let mut parts = 0;
-        let stop = |(): (), _: &Progress| {
-            parts += 1;
+        let stop = |part: Option<()>, _: &Progress| {
+            parts += part.iter().len();
             Ok(if parts == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
         let memory = (&mut auditor.assembly(), &mut auditor.history());

@@ -22,7 +22,7 @@ use std::{
 
 use crate::{
     assemble::{Assembler, Limits},
-    input::{Header, framing::split_values},
+    input::{Header, Shell, framing::split_values},
     record::{
         Container, Entry, Format, Ignored, Note, Record, Rejected,
         call::Entries,
@@ -116,6 +116,36 @@ impl RecordReader {
             Some(at) if unit[at] == b'[' => self.read_array(unit, at),
             Some(at) => self.read_text(unit, at),
             None => Parsed::One(Err(Rejected { byte: 0, reason: "blank".to_owned() })),
+        }
+    }
+
+    /// Reads an element of a document that is too large to be one unit, as if it were the only one that the document holds.
+    pub fn read_element(&self, shell: &Shell, element: &[u8]) -> Parsed<'static> {
+        let document = shell.around(element);
+        match self.read(&document).into_owned() {
+            Parsed::One(outcome) => Parsed::One(outcome.map_err(|rejected| within(rejected, shell))),
+            Parsed::Many(items) => Parsed::Many(
+                items
+                    .into_iter()
+                    .map(|item| Item {
+                        byte: item.byte.saturating_sub(shell.bytes_before()),
+                        outcome: item.outcome.map_err(|rejected| within(rejected, shell)),
+                        ..item
+                    })
+                    .collect(),
+            ),
+        }
+    }
+
+    /// Whether an object is a record or a part of one, and no message of a conversation around it.
+    pub fn is_record(object: &[u8]) -> bool {
+        if Json::parse(object).is_ok_and(|value| writers::is_chat_line(&value)) {
+            return false;
+        }
+        let is_one = |outcome: &Outcome<'_>| matches!(outcome, Ok(Entry::Record(_) | Entry::Fragment(_)));
+        match RecordReader::default().read(object) {
+            Parsed::One(outcome) => is_one(&outcome),
+            Parsed::Many(items) => items.iter().any(|item| is_one(&item.outcome)),
         }
     }
 
@@ -499,6 +529,25 @@ impl<'a> Values<'a> {
             Values::Many(outcomes) => outcomes.iter_mut().flatten().for_each(act),
         }
     }
+}
+
+impl Parsed<'_> {
+    fn into_owned(self) -> Parsed<'static> {
+        match self {
+            Parsed::One(outcome) => Parsed::One(outcome.map(Entry::into_owned)),
+            Parsed::Many(items) => Parsed::Many(
+                items
+                    .into_iter()
+                    .map(|Item { item, byte, outcome }| Item { item, byte, outcome: outcome.map(Entry::into_owned) })
+                    .collect(),
+            ),
+        }
+    }
+}
+
+/// The fault of an element, which counts from the document around it.
+fn within(rejected: Rejected, shell: &Shell) -> Rejected {
+    Rejected { byte: rejected.byte.saturating_sub(shell.bytes_before()), ..rejected }
 }
 
 fn too_many(byte: usize) -> Rejected {

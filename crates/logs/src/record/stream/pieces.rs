@@ -124,7 +124,7 @@ impl Stream {
         let Stream { server, text, calls, last, .. } = self;
         let (key, whole) = match server {
             Server::Ollama => {
-                let calls = (!calls.is_empty()).then(|| ("tool_calls", Json::Array(calls)));
+                let calls = (!calls.is_empty()).then_some(("tool_calls", Json::Array(calls)));
                 let said = [("role", string("assistant")), ("content", string(text))];
                 ("message", object(said.into_iter().chain(calls)))
             }

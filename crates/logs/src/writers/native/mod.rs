@@ -356,10 +356,11 @@ impl<'a, 's> Draft<'a, 's> {
     /// Puts question and answer where they are, when the best names do not hold them: under another name for one, or under
     /// any key, where one value alone is a request body or a response body.
     fn find_bodies(&mut self) {
-        let rules: [(Field, fn(&Json<'_>) -> bool, Holder); 2] =
-            [(Field::Prompt, body::is_question, Holder::Question), (Field::Response, body::is_answer, Holder::Answer)];
+        type Says = fn(&Json<'_>) -> bool;
+        let question: (Field, Says, Holder) = (Field::Prompt, body::is_question, Holder::Question);
+        let answer: (Field, Says, Holder) = (Field::Response, body::is_answer, Holder::Answer);
         let mut lacking: Vec<(Field, Holder)> = Vec::new();
-        for (field, is_said, holder) in rules {
+        for (field, is_said, holder) in [question, answer] {
             let place = self.place(field);
             if self.is_mapped(field) || place.is_some_and(|found| is_said(&self.entries[found.entry].1)) {
                 continue;
