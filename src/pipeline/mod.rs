@@ -33,7 +33,6 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    task::Poll,
 };
 
 use anyhow::{Context as _, Result, anyhow};
