@@ -193,12 +193,9 @@ impl Inspection {
                 Some(unit) => format!("{} ({unit})", place.pointer),
                 None => place.pointer.clone(),
             });
-            page.line(&format!(
-                "  {:<18} {:>8}  {}",
-                found.field,
-                found.records,
-                places.collect::<Vec<_>>().join(", ")
-            ));
+            // A field of a record that is made of several units, or that was derived, has no place of its own.
+            let places = if found.places.is_empty() { "-".to_owned() } else { places.collect::<Vec<_>>().join(", ") };
+            page.line(&format!("  {:<18} {:>8}  {places}", found.field, found.records));
         }
         match self.places_of {
             all if all >= self.records => {}
