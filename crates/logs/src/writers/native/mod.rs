@@ -386,6 +386,9 @@ impl<'a, 's> Draft<'a, 's> {
         }
         let mut holders: [Vec<usize>; 2] = Default::default();
         for (at, (_, value)) in self.entries.iter().enumerate().filter(|(_, (_, value))| holds_json(value)) {
+            if holds_both(value, WRAPPED_MAX) {
+                continue;
+            }
             if let Some(holder) = body::holder(value) {
                 holders[holder as usize].push(at);
             }
@@ -909,6 +912,26 @@ impl<'a, 's> Draft<'a, 's> {
     fn refuse(&mut self, field: Field, why: Refusal) {
         self.problems.push(Problem { field: field.name().to_owned(), reason: why.into_owned() });
     }
+}
+
+/// Objects that may stand around a call where a body is looked for.
+const WRAPPED_MAX: usize = 3;
+
+/// Whether a value holds question and answer of a call, each under a key of its own: it is neither of them itself.
+fn holds_both(value: &Json<'_>, depth: usize) -> bool {
+    let parsed = match value {
+        Json::String(text) if text.trim_start().starts_with('{') => Json::parse(text.as_bytes()).unwrap_or_default(),
+        _ => Json::Null,
+    };
+    let Some(entries) = (if parsed.is_null() { value } else { &parsed }).as_object() else { return false };
+    if depth > 0 && entries.iter().any(|(_, value)| holds_both(value, depth - 1)) {
+        return true;
+    }
+    let mut draft = Draft::new(entries.to_vec(), Vec::new(), b"");
+    draft.find_bodies();
+    let places = [Field::Prompt, Field::Response].map(|field| draft.place(field).map(|found| found.entry));
+    let [Some(asked), Some(answered)] = places else { return false };
+    asked != answered && body::is_question(&draft.entries[asked].1) && body::is_answer(&draft.entries[answered].1)
 }
 
 /// Whether a value is an object or a list with nothing in it.
