@@ -123,5 +123,28 @@ fn is_docker_piece(line: &[u8]) -> bool {
         return false;
     }
     let end = memchr::memmem::rfind(line, b"\",\"stream\":\"std");
-    end.is_some_and(|end| end >= DOCKER_PIECE_BYTES && !line[..end].ends_with(b"\\n"))
+    // A backslash of its own stands twice.
+    let is_break = |text: &[u8]| {
+        let escape = text.strip_suffix(b"n").unwrap_or_default();
+        escape.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
+    };
+    end.is_some_and(|end| end >= DOCKER_PIECE_BYTES && !is_break(&line[..end]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_docker_are_told_by_their_length_and_end() {
+        let check = |length: usize, end: &str, expected: bool| {
+            let line = format!("{{\"log\":\"{}{end}\",\"stream\":\"stdout\",\"time\":\"t\"}}", "x".repeat(length));
+            assert_eq!(is_piece(line.as_bytes()), expected, "{length} {end}");
+        };
+        check(DOCKER_PIECE_BYTES, "", true);
+        check(DOCKER_PIECE_BYTES, r"\n", false);
+        check(DOCKER_PIECE_BYTES, r"\\n", true);
+        check(DOCKER_PIECE_BYTES, r"\\\n", false);
+        check(100, "", false);
+    }
 }
