@@ -154,7 +154,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         add_step_summary(&report)?;
     }
     if !args.quiet {
-        Inputs::tell_of_sources(&reader);
+        Inputs::tell_notes(&reader);
+        Inputs::tell_left_out(&reader);
         warn(&report);
     }
     Ok(report.gate.exit)

@@ -77,7 +77,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
     let converted = pool.install(|| convert(&mut reader, &settings, &filter, form, &mut out))?;
     if !args.quiet {
-        Inputs::tell_of_sources(&reader);
+        Inputs::tell_notes(&reader);
+        Inputs::tell_left_out(&reader);
         say(&converted);
     }
     let unreadable = reader.totals().unreadable_sources;

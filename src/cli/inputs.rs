@@ -205,9 +205,16 @@ impl Inputs {
         }
     }
 
-    /// Says what is to be said of sources: what was odd about them, and what of the folders is not read, in one line for
-    /// each reason.
-    pub fn tell_of_sources(reader: &Reader) {
+    /// Says what was odd about the sources.
+    pub fn tell_notes(reader: &Reader) {
+        let mut err = anstream::stderr().lock();
+        for (source, note) in reader.notes() {
+            let _ = writeln!(err, "{WARNING}warning:{WARNING:#} {}: {}", safe(source), safe(note));
+        }
+    }
+
+    /// Says what of the folders is not read, in one line for each reason.
+    pub fn tell_left_out(reader: &Reader) {
         /// Names that are shown for each reason.
         const NAMES_SHOWN: usize = 3;
         let mut by_reason: BTreeMap<Why, Vec<&str>> = BTreeMap::new();
@@ -215,9 +222,6 @@ impl Inputs {
             by_reason.entry(left_out.why).or_default().push(&left_out.name);
         }
         let mut err = anstream::stderr().lock();
-        for (source, note) in reader.notes() {
-            let _ = writeln!(err, "{WARNING}warning:{WARNING:#} {}: {}", safe(source), safe(note));
-        }
         for (why, names) in by_reason {
             let count = names.len();
             let shown: Vec<Cow<str>> = names.into_iter().take(NAMES_SHOWN).map(safe).collect();
