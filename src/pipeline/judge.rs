@@ -185,6 +185,7 @@ impl<'a> Opinion<'a> {
             is_backwards: self.is_backwards,
             is_error: record.error.is_some() || call.row.is_error,
             latency_ms: if record.kind == Kind::Llm { record.latency_ms } else { record.execution_time_ms },
+            unit_is_doubtful: record.notes.has(Note::UnitDoubtful),
             ttft_ms: record.ttft_ms,
             prompt_tokens: record.prompt_tokens,
             response_tokens: counted_tokens(record),
