@@ -968,7 +968,7 @@ mod tests {
         check("user_msg", &[(Field::Prompt, false)]);
         check("user_prompt", &[(Field::Prompt, true)]);
         check("text_text", &[]);
-        check("response_time", &[(Field::LatencyMs, true)]);
+        check("response_time", &[(Field::LatencyMs, false)]);
         check("request_id", &[(Field::Id, true)]);
         check("output_message_count", &[]);
     }
