@@ -8,6 +8,7 @@
 //! - `detect`: what a value was written by, told from its keys
 //! - `envelope`: containers, one file per writer
 //! - `body`: what was asked and answered, in the dialects of the providers
+//! - `passages`: the documents that stand inside of prompts
 //! - [`piece`]: what units say that are a part of a record
 //! - [`stream`]: streamed answers put together again
 //! - [`mapping`]: `--map field=/json/pointer`, for home-made logs
@@ -24,6 +25,7 @@ pub mod format;
 pub mod json;
 pub mod mapping;
 pub mod native;
+mod passages;
 pub mod piece;
 pub mod reader;
 mod scan;
@@ -32,7 +34,7 @@ pub mod stream;
 mod text_line;
 pub mod values;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 pub use format::{Container, Dialect, Format, LatencySource, Note, Notes};
 use json::{Json, owned};
@@ -381,12 +383,25 @@ pub struct Passage<'a> {
     pub id: Option<Cow<'a, str>>,
     /// The document's text.
     pub text: Cow<'a, str>,
+    /// Where it was cut from; `None` where the log has it as a document.
+    pub place: Option<Place>,
+}
+
+/// Where a document stood in a text of the record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The JSON Pointer of that text in the normal form: `/system`, `/prompt`, `/prompt/2/text`.
+    pub field: Cow<'static, str>,
+    /// Its bytes there, before anything was cut out.
+    pub span: Range<usize>,
+    /// Whether the text still holds it, as the results of tools do.
+    pub stays: bool,
 }
 
 impl Passage<'_> {
     /// The same document, owning its text.
     pub fn into_owned(self) -> Passage<'static> {
-        Passage { id: self.id.map(owned), text: owned(self.text) }
+        Passage { id: self.id.map(owned), text: owned(self.text), place: self.place }
     }
 }
 

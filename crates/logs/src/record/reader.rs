@@ -17,7 +17,7 @@ use super::{
     envelope::{self, Entries, wrapped},
     json::{Json, ParseError},
     mapping::Mapping,
-    native,
+    native, passages,
     scan::{self, next_visible},
     text_line,
 };
@@ -391,6 +391,7 @@ impl RecordReader {
     fn settled<'a>(&self, mut entry: Entry<'a>) -> Result<Entry<'a>, String> {
         let Entry::Record(record) = &mut entry else { return Ok(entry) };
         drop_placeholders(record);
+        passages::cut(record);
         if let Some(container) = self.container
             && is_empty(record)
         {

@@ -200,7 +200,7 @@ impl<'a> Said<'a> {
             held.filter(|_| is_text).and_then(text_of)
         });
         match text {
-            Some(text) if !text.is_empty() => self.context.push(Passage { id, text }),
+            Some(text) if !text.is_empty() => self.context.push(Passage { id, text, place: None }),
             _ => self.notes.add(Note::MediaLeftOut),
         }
         None

@@ -548,7 +548,7 @@ pub(super) fn passage(value: Json<'_>) -> Option<Passage<'_>> {
         }
         other => (None, other.to_compact_string().into()),
     };
-    (!text.is_empty()).then_some(Passage { id, text })
+    (!text.is_empty()).then_some(Passage { id, text, place: None })
 }
 
 /// A string that holds a JSON object becomes that object.
