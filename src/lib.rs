@@ -12,7 +12,7 @@
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
-pub use llmverify_logs::{assemble, hash, input, record};
+pub use llmverify_logs::{assemble, hash, input, reader, record, writers};
 
 pub mod stats;
 pub mod text;

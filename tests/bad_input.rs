@@ -107,7 +107,7 @@ fn what_only_looks_odd_is_read() {
     check(b"{\"response\": \"a\"}\r", FINE, "");
     check(br#"{"response": "a"}{"response": "b"}"#, FINE, "");
     check(br#"[{"response": "a"}, {"response": "b"}]"#, FINE, "");
-    check(br#"{"response": null, "error": {"message": "overloaded"}}"#, FINE, "");
+    check(br#"{"model": "m", "response": null, "error": {"message": "overloaded"}}"#, FINE, "");
 }
 
 #[test]

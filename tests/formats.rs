@@ -3,8 +3,11 @@
 use std::{collections::BTreeMap, fs, path::PathBuf, sync::LazyLock};
 
 use llmverify::{
-    input::{Content, Limits, Reader},
-    record::{Container, Entry, Parsed, Prompt, Record, RecordReader, ToolCall, mapping::Mapping},
+    assemble::{self, Fate, Joined, Whole, is_part},
+    input::{Content, Limits, Place, Reader},
+    reader::{Parsed, RecordReader},
+    record::{Entry, Ignored, Prompt, Record, ToolCall, mapping::Mapping},
+    writers::{WRITERS, Writer},
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -13,21 +16,23 @@ use serde_json::{Map, Value, json};
 const TOLERANCE: f64 = 1e-6;
 
 fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/formats")
+    PathBuf::from("fixtures/formats")
 }
 
 static EXPECTED: LazyLock<BTreeMap<String, Value>> =
     LazyLock::new(|| serde_json::from_str(&fs::read_to_string(folder().join("expected.json")).unwrap()).unwrap());
 
-/// All entries of a file, in the form of `expected.json`.
+/// All that a file holds, in the form of `expected.json`.
 fn entries(file: &str) -> Vec<Value> {
     let path = folder().join(file).display().to_string();
-    let mut reader = Reader::open(&[path], Limits::default()).unwrap();
-    let mut shown = Vec::new();
-    while let Some(batch) = reader.next_batch() {
+    let mut input = Reader::open(&[path], Limits::default()).unwrap();
+    let mut assembler = RecordReader::assembler(&assemble::Limits::default());
+    let mut shown: Vec<((u64, Option<u32>), Value)> = Vec::new();
+    while let Some(batch) = input.next_batch() {
         for unit in &batch.units {
+            let at = (unit.line, unit.item);
             let Content::Text(range) = &unit.content else {
-                shown.push(json!({ "rejected": "ends inside of a string" }));
+                shown.push((at, json!({ "rejected": "ends inside of a string" })));
                 continue;
             };
             let bytes = &batch.bytes[range.clone()];
@@ -35,24 +40,55 @@ fn entries(file: &str) -> Vec<Value> {
                 Some(header) => RecordReader::default().read_row(header, bytes),
                 None => RecordReader::default().read(bytes),
             };
-            match parsed {
-                Parsed::One(outcome) => shown.push(entry(outcome)),
-                Parsed::Many(items) => shown.extend(items.into_iter().map(|item| entry(item.outcome))),
+            let items = match parsed {
+                Parsed::One(outcome) => vec![(unit.item, outcome)],
+                Parsed::Many(items) => items.into_iter().map(|item| (Some(item.item), item.outcome)).collect(),
+            };
+            for (item, outcome) in items {
+                let at = (unit.line, item);
+                match outcome {
+                    Ok(entry) if is_part(&entry) => {
+                        let place = Place { source: batch.source.clone(), line: unit.line, item, byte: unit.byte };
+                        let pushed = assembler.push(place, bytes.len(), entry.into_owned());
+                        shown.extend(pushed.records.into_iter().filter_map(joined));
+                        shown.extend(fate(pushed.fate).map(|value| (at, value)));
+                    }
+                    Ok(Entry::Record(record)) => shown.push((at, record_as_value(&record))),
+                    Ok(Entry::Ignored(ignored)) => shown.push((at, ignored_as_value(&ignored))),
+                    Ok(Entry::Fragment(_)) => {}
+                    Err(rejected) => shown.push((at, json!({ "rejected": rejected.reason }))),
+                }
             }
         }
     }
-    shown
+    shown.extend(assembler.finish().into_iter().filter_map(joined));
+    shown.sort_by_key(|(at, _)| *at);
+    shown.into_iter().map(|(_, value)| value).collect()
 }
 
-fn entry(outcome: Result<Entry<'_>, llmverify::record::Rejected>) -> Value {
-    match outcome {
-        Err(rejected) => json!({ "rejected": rejected.reason }),
-        Ok(Entry::Piece(piece)) => json!({ "format": piece.format.to_string(), "piece": true }),
-        Ok(Entry::Aside(aside)) => {
-            json!({ "format": aside.format.to_string(), if aside.is_parent { "parent" } else { "aside" }: aside.what })
-        }
-        Ok(Entry::Record(record)) => record_as_value(&record),
+/// What became of a unit that is counted by itself.
+fn fate(fate: Fate) -> Option<Value> {
+    match fate {
+        Fate::Held | Fate::Merged => None,
+        Fate::Ignored(ignored) => Some(ignored_as_value(&ignored)),
+        Fate::Rejected(reason) => Some(json!({ "rejected": reason })),
     }
+}
+
+fn joined(joined: Joined) -> Option<((u64, Option<u32>), Value)> {
+    let at = (joined.place.line, joined.place.item);
+    let value = match &joined.whole {
+        Whole::Record(_) => record_as_value(&joined.into_record()?),
+        Whole::Ignored(ignored) => ignored_as_value(ignored),
+        Whole::Rejected(reason) => json!({ "rejected": reason }),
+        Whole::Merged => return None,
+    };
+    Some((at, value))
+}
+
+fn ignored_as_value(ignored: &Ignored<'_>) -> Value {
+    let kind = if ignored.is_parent { "parent" } else { "ignored" };
+    json!({ "format": ignored.format.to_string(), kind: ignored.what })
 }
 
 fn record_as_value(record: &Record<'_>) -> Value {
@@ -190,6 +226,20 @@ samples! {
     otlp_vercel: "otlp_vercel.jsonl",
     otlp_agents: "otlp_agents.jsonl",
     otlp_traceloop_flat: "otlp_traceloop_flat.jsonl",
+    otlp_langfuse: "otlp_langfuse.jsonl",
+    otlp_span_events: "otlp_span_events.jsonl",
+    otlp_semantic_kernel: "otlp_semantic_kernel.jsonl",
+    otlp_adk: "otlp_adk.jsonl",
+    otlp_logfire: "otlp_logfire.jsonl",
+    otlp_twins: "otlp_twins.jsonl",
+    gemini_cli_telemetry: "gemini_cli_telemetry.json",
+    otlp_clients: "otlp_clients.jsonl",
+    jaeger: "jaeger.json",
+    zipkin: "zipkin.json",
+    span_rows: "span_rows.jsonl",
+    datadog: "datadog.jsonl",
+    newrelic: "newrelic.jsonl",
+    otel_console_js: "otel_console_js.jsonl",
     otel_console: "otel_console.json",
     phoenix_rest: "phoenix_rest.jsonl",
     phoenix_dataframe: "phoenix_dataframe.jsonl",
@@ -222,31 +272,39 @@ fn a_mapping_works_on_top_of_a_container() {
 }
 
 #[test]
-fn a_container_can_be_forced() {
-    let read = |container, unit: &'static str| match RecordReader::default()
-        .with_container(Some(container))
-        .read(unit.as_bytes())
-    {
-        Parsed::One(outcome) => outcome,
-        Parsed::Many(items) => panic!("{items:?}"),
+fn a_writer_can_be_forced() {
+    let read = |name, unit: &'static str| {
+        let reader = RecordReader::default().with_writer(Some(Writer::named(name).unwrap()));
+        match reader.read(unit.as_bytes()) {
+            Parsed::One(outcome) => outcome,
+            Parsed::Many(items) => panic!("{items:?}"),
+        }
     };
     let unit = r#"{"type":"GENERATION","input":"a","output":"b"}"#;
-    let Ok(Entry::Record(record)) = read(Container::Langfuse, unit) else { panic!() };
+    let Ok(Entry::Record(record)) = read("langfuse", unit) else { panic!() };
     assert_eq!((record.format.to_string().as_str(), record.response.as_deref()), ("langfuse", Some("b")));
-    let reason = read(Container::Helicone, r#"{"prompt":"p","response":"r"}"#).unwrap_err().reason;
+    let reason = read("helicone", r#"{"prompt":"p","response":"r"}"#).unwrap_err().reason;
     assert_eq!(reason, "read as `helicone`, it holds nothing to audit");
 }
 
+/// The table of the page is made of the writers: `UPDATE_DOCS=1 cargo test --test formats` rewrites it.
 #[test]
-fn the_page_names_every_container() {
-    let page = fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/formats.md")).unwrap();
-    for container in Container::ALL {
-        assert!(
-            page.contains(&format!("| `{}` |", container.as_str())),
-            "{} is not in docs/formats.md",
-            container.as_str()
-        );
+fn the_page_has_the_table_of_the_writers() {
+    const HEAD: &str = "| name | what it is | told by |\n|---|---|---|\n";
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/formats.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let rows: Vec<String> = WRITERS
+        .iter()
+        .map(|writer| format!("| `{}` | {} | {} |\n", writer.container.as_str(), writer.about, writer.told_by))
+        .collect();
+    let (before, rest) = page.split_once(HEAD).unwrap();
+    let end = rest.find("\n\n").unwrap() + 1;
+    let table = rows.concat();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&path, [before, HEAD, &table, &rest[end..]].concat()).unwrap();
+        return;
     }
+    assert_eq!(&rest[..end], table, "UPDATE_DOCS=1 cargo test --test formats writes it anew");
 }
 
 /// The lines of all samples (of a document the whole).

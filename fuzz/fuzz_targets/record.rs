@@ -2,7 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use llmverify::record::{Entry, Parsed, RecordReader};
+use llmverify::{
+    reader::{Parsed, RecordReader},
+    record::Entry,
+};
 
 fuzz_target!(|bytes: &[u8]| {
     let outcomes = match RecordReader::default().read(bytes) {
@@ -12,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
     for outcome in outcomes {
         match outcome {
             Err(rejected) => assert!(rejected.byte <= bytes.len() && !rejected.reason.is_empty()),
-            Ok(Entry::Piece(_) | Entry::Aside(_)) => {}
+            Ok(Entry::Fragment(_) | Entry::Ignored(_)) => {}
             Ok(Entry::Record(record)) => assert!(record.latency_ms.is_none_or(|ms| ms.is_finite() && ms >= 0.0)),
         }
     }

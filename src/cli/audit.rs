@@ -11,7 +11,7 @@ use clap::ValueHint;
 
 use llmverify::{
     config::{Layers, Settings},
-    input::Reader,
+    input::{Reader, Stop},
     pipeline::{Auditor, Sink},
     report::{
         Records, Report,
@@ -39,6 +39,7 @@ Examples:
   llmverify audit logs.jsonl
   llmverify audit logs/ 'archive/*.jsonl.gz' --out report.json --out verdicts.csv
   zcat logs.jsonl.gz | llmverify audit - --format jsonl --records flagged
+  llmverify audit --follow app.jsonl --format jsonl
   llmverify audit logs.jsonl --map model=/meta/model --map latency_ms=/meta/latency_s:s
   llmverify audit logs.jsonl --fail-on block --max-flag-rate 5% --min-records 100
   llmverify audit logs.jsonl --out report.html --out report.sarif --out junit.xml
@@ -49,6 +50,9 @@ Exit status: 0 audited and within policy, 1 policy violated, 2 wrong usage or co
 pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
+    /// Go on when the end of the file is reached, with what is written to it, through rotations, until Ctrl-C.
+    #[arg(long, help_heading = "Input")]
+    follow: bool,
 
     /// What to write to standard output: table, json, jsonl, csv, html, markdown, sarif, junit, github, gitlab,
     /// prometheus or openmetrics.
@@ -89,15 +93,18 @@ pub struct Args {
     /// Tolerate this share of units that cannot be read, or not in full [default: 0].
     #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "Gate")]
     max_rejected: Option<f64>,
+    /// Fewer LLM calls than this share with the text of an answer are no audit (exit status 3) [default: 50%].
+    #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "Gate")]
+    min_assessed: Option<f64>,
 }
 
 /// Runs the audit.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let layers = args.layers()?;
     let settings = layers.settings()?;
-    let mut reader = args.inputs.open(&settings)?;
+    let mut reader = if args.follow { args.inputs.follow(&settings)? } else { args.inputs.open(&settings)? };
     let outputs = args.outputs(&reader)?;
-    let filter = args.inputs.filter(&settings)?;
+    let filter = if args.follow { Inputs::filter_endless(&settings)? } else { args.inputs.filter(&settings)? };
     if let Some(path) = &args.write_suppressions {
         args.check_draft(path, &reader, &layers, &settings)?;
     }
@@ -115,6 +122,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
 
+    if args.follow || args.inputs.paths.iter().any(|path| path == "-") {
+        end_at_interrupt(reader.stop())?;
+    }
     let bar = Bar::new(reader.bytes_on_disk_expected(), args.quiet);
     let mut sinks = Vec::new();
     for output in &outputs {
@@ -144,9 +154,19 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         add_step_summary(&report)?;
     }
     if !args.quiet {
-        warn(&report);
+        Inputs::tell_left_out(&reader);
+        warn(&reader, &report);
     }
     Ok(report.gate.exit)
+}
+
+/// Ends the input at the first Ctrl-C, or at the signal to terminate, so that the report is written; the process at the second.
+fn end_at_interrupt(stop: Stop) -> anyhow::Result<()> {
+    /// What a shell says of a process that was interrupted.
+    const INTERRUPTED: i32 = 130;
+    #[allow(clippy::exit, reason = "who asks twice does not want to wait for the report")]
+    let handler = move || if stop.is_stopped() { std::process::exit(INTERRUPTED) } else { stop.stop() };
+    ctrlc::set_handler(handler).context("cannot wait for Ctrl-C")
 }
 
 /// Where one report goes.
@@ -215,6 +235,7 @@ impl Args {
             ("gate.max_block_rate", self.max_block_rate),
             ("gate.max_flag_rate", self.max_flag_rate),
             ("gate.max_rejected", self.max_rejected),
+            ("gate.min_assessed", self.min_assessed),
             ("gate.max_regression", self.max_regression),
         ];
         for (key, share) in shares {
@@ -287,11 +308,14 @@ fn terminal_width() -> u16 {
 }
 
 /// Names what could not be read, one line each, on standard error.
-fn warn(report: &Report) {
+fn warn(reader: &Reader, report: &Report) {
     let mut err = anstream::stderr().lock();
     let mut say = |place: String, reason: &str| {
         let _ = writeln!(err, "{WARNING}warning:{WARNING:#} {}: {}", safe(&place), safe(reason));
     };
+    for (source, note) in reader.notes() {
+        say(source.to_string(), note);
+    }
     let rejected = &report.rejected;
     for unit in &rejected.first {
         say(format!("{}:{} (byte {})", unit.source, unit.line, unit.byte), &format!("rejected: {}", unit.reason));

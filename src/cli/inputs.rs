@@ -1,29 +1,38 @@
 //! The arguments that `audit` and `explain` share: what to read, with which settings.
 
-use std::{fs, path::PathBuf};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum, ValueHint};
 
 use llmverify::{
     config::{Layers, Settings},
-    input::{Limits, Reader},
+    input::{Limits, Reader, Why},
     pipeline::{Auditor, Filter, Sample, parse_time},
-    record::Container,
+    reader::RecordReader,
+    report::terminal::safe,
     rules::Suppressions,
+    writers::Writer,
 };
 
 use super::{
-    style::WARNING,
+    style::{FAINT, WARNING},
     suppressions::{self, SuppressionArgs},
 };
 
 /// What to read, and with which settings.
 #[derive(Debug, Args)]
 pub struct Inputs {
-    /// Files, folders, globs, or `-` for standard input; gzip and zstd are recognised.
+    /// Files, folders, globs, or `-` for standard input; compressed files and zip too.
     #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
-    pub paths: Vec<String>,
+    pub paths: Vec<OsString>,
 
     #[command(flatten)]
     pub settings: SettingsArgs,
@@ -196,13 +205,35 @@ impl Inputs {
         }
     }
 
+    /// Says what of the folders is not read, in one line for each reason.
+    pub fn tell_left_out(reader: &Reader) {
+        /// Names that are shown for each reason.
+        const NAMES_SHOWN: usize = 3;
+        let mut by_reason: BTreeMap<Why, Vec<&str>> = BTreeMap::new();
+        for left_out in reader.left_out() {
+            by_reason.entry(left_out.why).or_default().push(&left_out.name);
+        }
+        let mut err = anstream::stderr().lock();
+        for (why, names) in by_reason {
+            let count = names.len();
+            let shown: Vec<Cow<str>> = names.into_iter().take(NAMES_SHOWN).map(safe).collect();
+            let more = if count > shown.len() { ", ..." } else { "" };
+            let _ = writeln!(err, "{FAINT}not read: {count} {why}: {}{more}{FAINT:#}", shown.join(", "));
+        }
+    }
+
     /// Opens the sources.
     pub fn open(&self, settings: &Settings) -> anyhow::Result<Reader> {
-        let limits = Limits {
-            batch_bytes: settings.input.batch_bytes.max(1),
-            max_record_bytes: settings.input.max_record_bytes,
-        };
-        Reader::open(&self.paths, limits)
+        Ok(Reader::open(&self.paths, limits(settings))?.recognising(RecordReader::is_record))
+    }
+
+    /// Opens the one source to follow it.
+    pub fn follow(&self, settings: &Settings) -> anyhow::Result<Reader> {
+        let [path] = &self.paths[..] else { bail!("--follow takes one file") };
+        if path == "-" {
+            bail!("--follow takes a file; standard input is read as it comes without it");
+        }
+        Ok(Reader::follow(Path::new(path), limits(settings))?.recognising(RecordReader::is_record))
     }
 
     /// Which records to audit.
@@ -210,11 +241,16 @@ impl Inputs {
         Filter::new(&settings.input, self.unrepeatable().is_none(), || self.open(settings))
     }
 
+    /// Which records to audit of a source that has no end.
+    pub fn filter_endless(settings: &Settings) -> anyhow::Result<Filter> {
+        Filter::new(&settings.input, false, || bail!("an input without an end is read once"))
+    }
+
     /// The first input that gives its bytes once: what is neither a file nor a folder (standard input, a named pipe).
-    pub fn unrepeatable(&self) -> Option<&str> {
+    pub fn unrepeatable(&self) -> Option<Cow<'_, str>> {
         let is_repeatable =
-            |path: &&String| *path != "-" && fs::metadata(path).map_or(true, |of| of.is_file() || of.is_dir());
-        self.paths.iter().find(|path| !is_repeatable(path)).map(String::as_str)
+            |path: &&OsString| *path != "-" && fs::metadata(path).map_or(true, |of| of.is_file() || of.is_dir());
+        self.paths.iter().find(|path| !is_repeatable(path)).map(|path| path.to_string_lossy())
     }
 
     /// What a person has accepted.
@@ -229,6 +265,14 @@ impl Inputs {
     }
 }
 
+fn limits(settings: &Settings) -> Limits {
+    Limits {
+        batch_bytes: settings.input.batch_bytes.max(1),
+        max_record_bytes: settings.input.max_record_bytes,
+        ..Limits::default()
+    }
+}
+
 /// The threads to use: those asked for, else all cores.
 pub fn thread_count(asked: Option<usize>) -> usize {
     /// More threads than this only cost memory.
@@ -239,7 +283,7 @@ pub fn thread_count(asked: Option<usize>) -> usize {
 
 /// Checks the name of a container before anything is read.
 fn container(name: &str) -> Result<String, String> {
-    Container::parse(name).map(|container| container.as_str().to_owned())
+    Writer::named(name).map(|writer| writer.container.as_str().to_owned())
 }
 
 /// Checks a time before anything is read.

@@ -11,9 +11,9 @@ use llmverify::{
     verdict::gate::ExitStatus,
 };
 
-use super::inputs::Inputs;
+use super::{CouldNotAudit, inputs::Inputs};
 
-/// Shows how a log is understood: formats, fields and where they stand, what is missing for which engine.
+/// Shows how a log is understood: formats, fields and where they stand, what was not read, what is missing for which engine.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -21,11 +21,15 @@ Examples:
   llmverify inspect export/ --format json
   llmverify inspect logs.jsonl --format-in langfuse
   llmverify inspect logs.jsonl --map latency_ms=/meta/took:s
+  llmverify inspect logs.jsonl --line 42
 
-Exit status: 0 all of it was understood, 2 wrong usage, 3 some units are no records.")]
+Exit status: 0 all of it was understood, 2 wrong usage, 3 some units are no records, or a mapped field stands nowhere.")]
 pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
+    /// Show the records that begin on this line, with all of their texts.
+    #[arg(long, value_name = "N")]
+    line: Option<u64>,
     /// What to write.
     #[arg(long, short = 'f', value_name = "FORMAT", default_value = "table", help_heading = "Output")]
     format: FormatName,
@@ -45,7 +49,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let mut reader = args.inputs.open(&settings)?;
     let scanner = Scanner::new(pipeline::library(&settings)?);
     args.inputs.warn_of_sensitive();
-    let seen = inspect(&mut reader, &settings, &scanner, args.inputs.show_sensitive);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
+    let seen = pool.install(|| inspect(&mut reader, &settings, &scanner, args.inputs.show_sensitive, args.line))?;
     let mut out = anstream::stdout().lock();
     match args.format {
         FormatName::Json => {
@@ -54,5 +59,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         }
         FormatName::Table => out.write_all(seen.page(&Styles::colored()).as_bytes())?,
     }
-    Ok(if seen.rejected > 0 || seen.units == 0 { ExitStatus::CouldNotAudit } else { ExitStatus::Ok })
+    if let Some(line) = args.line.filter(|_| seen.shown.is_empty()) {
+        return Err(anyhow::Error::new(CouldNotAudit(format!("no record begins on line {line}"))));
+    }
+    let is_understood = seen.rejected == 0 && seen.units > 0 && seen.unmatched.is_empty();
+    Ok(if is_understood { ExitStatus::Ok } else { ExitStatus::CouldNotAudit })
 }

@@ -73,7 +73,7 @@ impl LabelledInputs {
                 Labels::of_entries(&LabelEntry::parse_lines(&file, &text)?, question)
             }
             None => {
-                match self.inputs.unrepeatable() {
+                match self.inputs.unrepeatable().as_deref() {
                     None => {}
                     Some("-") => bail!("a labelled log is read twice, which standard input cannot; name a file"),
                     Some(path) => bail!("a labelled log is read twice, which {path} cannot; name a file"),

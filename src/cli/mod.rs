@@ -4,6 +4,7 @@ mod audit;
 mod calibrate;
 mod completions;
 mod config;
+mod convert;
 mod diff;
 mod doctor;
 mod engine;
@@ -38,6 +39,7 @@ Examples:
   llmverify audit logs.jsonl --format jsonl       one verdict per line
   llmverify explain logs.jsonl --line 42          why record 42 was judged as it was
   llmverify inspect logs.jsonl                    how the log is understood
+  llmverify convert logs/ --out calls.jsonl       the same calls in one form
   llmverify redact logs.jsonl > clean.jsonl       the log without personal data and secrets
 
 Exit status: 0 audited and within policy, 1 policy violated, 2 wrong usage or configuration,
@@ -55,6 +57,7 @@ enum Command {
     Audit(Box<audit::Args>),
     Explain(Box<explain::Args>),
     Inspect(Box<inspect::Args>),
+    Convert(Box<convert::Args>),
     Redact(redact::Args),
     Eval(Box<eval::Args>),
     Calibrate(Box<calibrate::Args>),
@@ -86,6 +89,7 @@ pub fn run() -> anyhow::Result<ExitStatus> {
         Command::Audit(args) => audit::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Redact(args) => redact::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),

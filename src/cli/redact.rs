@@ -1,6 +1,7 @@
 //! `llmverify redact`: a log without its personal data and secrets.
 
 use std::{
+    ffi::OsString,
     fs::{self, File},
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
@@ -14,7 +15,7 @@ use llmverify::{
     input::{
         Limits,
         compression::Decompressed,
-        paths::{self, Origin, Source},
+        paths::{self, Origin, Resolved, Source},
     },
     pipeline,
     redact::{Mode, Redactor, Selection, Summary, Values, values::KEY_BYTES_MIN},
@@ -43,9 +44,9 @@ a string. A line that is no JSON is searched as text and passed on. What no rule
 
 Exit status: 0 all of it was JSON, 2 wrong usage, 3 some of it was not, or could not be read.")]
 pub struct Args {
-    /// Files, folders, globs, or `-` for standard input; gzip and zstd are recognised, the output is plain.
+    /// Files, folders, globs, or `-` for standard input; gzip, zstd, bzip2 and xz are recognised, the output is plain.
     #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
-    paths: Vec<String>,
+    paths: Vec<OsString>,
     /// Write to this file, not to standard output.
     #[arg(long, short = 'o', value_name = "FILE", value_hint = ValueHint::FilePath)]
     out: Option<PathBuf>,
@@ -86,7 +87,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 
 /// Rewrites every source, in order.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
-    let sources = paths::resolve(&args.paths)?;
+    let Resolved { sources, .. } = paths::resolve(&args.paths)?;
     let library = pipeline::library(&args.settings.layers()?.settings()?)?;
     let scanner = Arc::new(Scanner::new(library));
     let selection = Selection::new(&args.only, &scanner).map_err(|reason| anyhow::anyhow!("--only: {reason}"))?;
@@ -124,6 +125,7 @@ fn rewrite(source: &Source, limit: usize, redactor: &mut Redactor, out: &mut imp
     let input: Box<dyn io::Read + Send> = match &source.origin {
         Origin::StandardInput => Box::new(io::stdin()),
         Origin::File(path) => Box::new(File::open(path).map_err(Fault::Read)?),
+        Origin::Missing(reason) => return Err(Fault::Read(io::Error::new(io::ErrorKind::NotFound, reason.clone()))),
     };
     let mut input = Decompressed::open(input).map_err(Fault::Read)?;
     let (mut buffer, mut clean) = (Vec::new(), Vec::new());

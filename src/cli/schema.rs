@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use clap::ValueEnum;
 
-use llmverify::{config, record, report, verdict::gate::ExitStatus};
+use llmverify::{config, record, report, verdict::gate::ExitStatus, writers::normal};
 
 /// Prints the JSON Schema of a record, a verdict, a report or the configuration.
 #[derive(Debug, clap::Args)]
@@ -19,8 +19,10 @@ pub struct Args {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum What {
-    /// The normal form that logs are read into
+    /// A record of a log of your own: the names that are read
     Record,
+    /// The normal form, as `convert` writes it
+    Normal,
     /// One verdict, as `--format jsonl` writes it
     Verdict,
     /// The report, as `--format json` writes it
@@ -33,6 +35,7 @@ enum What {
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let schema = match args.what {
         What::Record => record::schema::record_schema(),
+        What::Normal => normal::schema(),
         What::Verdict => report::schema::verdict_schema(),
         What::Report => report::schema::report_schema(),
         What::Config => config::template::config_schema(),

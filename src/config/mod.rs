@@ -21,9 +21,11 @@ use crate::{
     assemble,
     engines::{Question, facts, grounding, language, runtime, security, tools},
     history, input,
-    record::{Container, RecordReader, mapping::Mapping},
+    reader::RecordReader,
+    record::mapping::Mapping,
     report::prices::Price,
     verdict::{Decision, gate, judge::Policy, verifiers},
+    writers::Writer,
 };
 
 pub use layers::{ConfigError, Layers, Origin};
@@ -124,7 +126,7 @@ impl Settings {
 
     /// What reads the records: with the mapping, and in the container that was asked for.
     pub fn reader(&self) -> RecordReader {
-        RecordReader::new(self.map.clone()).with_container(Container::parse(&self.input.format).ok())
+        RecordReader::new(self.map.clone()).with_writer(Writer::named(&self.input.format).ok())
     }
 
     /// The settings of the ordered memory, with the thresholds that feedback moves.
@@ -220,7 +222,7 @@ impl Default for InputSettings {
 fn container_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let name = String::deserialize(deserializer)?;
     if !name.is_empty() {
-        Container::parse(&name).map_err(de::Error::custom)?;
+        Writer::named(&name).map_err(de::Error::custom)?;
     }
     Ok(name)
 }

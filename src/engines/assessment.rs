@@ -281,6 +281,12 @@ impl Assessment {
         }
     }
 
+    /// Whether it bears on texts alone, and found nothing.
+    pub fn is_of_text(&self) -> bool {
+        let found = self.signals.iter().any(|signal| signal.fired || signal.question == Question::Degraded);
+        !found && !self.signals.is_empty() && self.findings.is_empty()
+    }
+
     /// Adds a detail.
     #[inline]
     pub fn with(mut self, name: &'static str, detail: Detail) -> Assessment {

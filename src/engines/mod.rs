@@ -98,7 +98,8 @@ pub(crate) mod testing {
 
     use super::{View, security::Evidence};
     use crate::{
-        record::{Entry, Parsed, RecordReader},
+        reader::{Parsed, RecordReader},
+        record::Entry,
         rules::{Library, Scanner, Suppressions},
         text::Features,
     };

@@ -1,43 +1,51 @@
-//! How a log is understood: formats, fields and where they stand, what is missing for which engine.
+//! How a log is understood: formats, fields and where they stand, what was not read, what is missing for which engine.
 //!
-//! Where a field stands is not told by the readers but looked up in the unit: `places`.
+//! Where a field stands is not told by the readers but looked up in the unit: `places`; and so is what was not read:
+//! `unread`.
 //!
-//! **Limits**: places are looked up for the first [`PLACES_MAX`] records, in units of up to [`PLACE_BYTES_MAX`] bytes;
-//! records that are made of several units have none.
+//! **Limits**: places are looked up in the first [`PLACES_MAX`] units, of up to [`PLACE_BYTES_MAX`] bytes each; lines of
+//! sessions and pieces of streams have none.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::ControlFlow};
+
+use anyhow::Result;
 
 use crate::{
-    assemble::{
-        self, Assembler, Fate, Joined, Pushed,
-        duplicates::{Answers, Mark},
-        tool_calls::{self, Pairer, Traffic},
-    },
     config::Settings,
-    input::{Batch, Content, Cut, Place, Reader},
-    record::{Aside, Container, Entry, Kind, LatencySource, Parsed, Prompt, Record, RecordReader, json::Json},
+    input::{Place, Reader},
+    reader::Parsed,
+    record::{Content, Entry, Kind, LatencySource, Prompt, Record},
     redact::Names,
     report::{
+        coverage::{Coverage, Holds},
         formats::Formats,
-        inspection::{Counted, FieldFound, FieldPlace, Inspection, Missing},
+        inspection::{Counted, FieldFound, FieldPlace, Inspection, Missing, Shown},
+        unread::{Unread, UnreadLeaf},
     },
     rules::Scanner,
     text::excerpt,
 };
 
 use super::{
-    analyse::record_of,
+    Filter,
+    drive::{Analyse, Assembly, Drive, Observed, Outcome, UnitOf},
+    judge::holds,
     places::{Found, Sought, places_of, value_of},
+    unread::unread,
 };
 
-/// Records of which places are looked up.
+/// Units at the beginning of the input in which places are looked up.
 pub const PLACES_MAX: u64 = 200;
 /// The largest unit in which places are looked up.
 pub const PLACE_BYTES_MAX: usize = 1 << 20;
 /// Reasons and problems that are told apart.
 const REASONS_MAX: usize = 20;
-/// Characters of a text that the first record shows.
+/// Bytes of a text that the first record shows.
 const EXCERPT_BYTES: usize = 120;
+/// Bytes of a text that a record shows which was asked for.
+const TEXT_BYTES: usize = 20_000;
+/// Records of one line that are shown.
+const SHOWN_MAX: usize = 100;
 /// What may hold anything, and is redacted more strictly than names are.
 const TEXTS: [&str; 8] = ["system", "prompt", "context", "response", "error", "args", "result", "tool call"];
 
@@ -90,16 +98,195 @@ const WANTED: [Wanted; 21] = [
     tool("session_id", &["session", "thread", "conversation", "trace"], &["session consistency"]),
 ];
 
-/// Reads all of `input` and says how it is understood.
-pub fn inspect(input: &mut Reader, settings: &Settings, scanner: &Scanner, show_sensitive: bool) -> Inspection {
-    let mut state = State::new(settings, Names::new(scanner, show_sensitive));
-    while let Some(batch) = input.next_batch() {
-        state.batch(&batch);
+/// Reads all of `input` and says how it is understood, the records that begin on `line` in full.
+///
+/// # Errors
+/// None of its own; the drive has the type of one that writes.
+pub fn inspect(
+    input: &mut Reader,
+    settings: &Settings,
+    scanner: &Scanner,
+    show_sensitive: bool,
+    line: Option<u64>,
+) -> Result<Inspection> {
+    let reader = settings.reader();
+    let names = Names::new(scanner, show_sensitive);
+    let inspector = Inspector { names, line };
+    let drive = Drive { reader: &reader, filter: &Filter::default(), analyst: &inspector };
+    let mut state = State::new(names);
+    let mut assembly = Assembly::new(&settings.assemble);
+    let events = |units: Vec<Observed<'_, Inspector<'_>, ()>>| inspector.events(units);
+    drive.run(
+        input,
+        &mut assembly,
+        |_| (),
+        events,
+        |events, _| {
+            events.into_iter().flatten().for_each(|event| state.take(event));
+            Ok(ControlFlow::Continue(()))
+        },
+    )?;
+    let mut seen = state.finish(input);
+    seen.unmatched = reader.unmatched();
+    Ok(seen)
+}
+
+/// Looks at records as they come.
+struct Inspector<'s> {
+    names: Names<'s>,
+    /// The line whose records are shown in full.
+    line: Option<u64>,
+}
+
+/// What there is to say of a unit beside its records.
+struct Read {
+    /// Records whose places were looked up.
+    records: u64,
+    /// By position in [`WANTED`].
+    places: Vec<(usize, Found)>,
+    /// What was not read; `None` when nobody looked.
+    unread: Option<Vec<UnreadLeaf>>,
+}
+
+/// What there is to say of a unit.
+struct Event {
+    source: String,
+    line: u64,
+    is_further: bool,
+    read: Option<Box<Read>>,
+    what: What,
+}
+
+enum What {
+    /// Nothing yet, or no more: it is counted with another.
+    Part,
+    Record(Box<RecordSeen>),
+    Ignored {
+        format: (&'static str, &'static str),
+        what: &'static str,
+        is_parent: bool,
+    },
+    Merged,
+    Skipped,
+    Rejected(String),
+}
+
+/// What there is to say of a record.
+struct RecordSeen {
+    kind: Kind,
+    format: (&'static str, &'static str),
+    notes: Vec<&'static str>,
+    latency_source: Option<LatencySource>,
+    problems: Vec<String>,
+    /// What an LLM call holds.
+    holds: Option<Holds>,
+    /// By position in [`WANTED`].
+    fields: Vec<usize>,
+    /// The record as it is understood, of the first one of a batch.
+    rows: Option<Vec<(String, String)>>,
+    /// The record in full, where that was asked for.
+    shown: Option<Shown>,
+}
+
+impl Analyse for Inspector<'_> {
+    type Read = Box<Read>;
+    type Out<'a> = Record<'a>;
+
+    fn read(&self, unit: &UnitOf<'_>, parsed: &Parsed<'_>) -> Option<Box<Read>> {
+        let mut read = Read { records: 0, places: Vec::new(), unread: unread(unit, parsed) };
+        if unit.number < PLACES_MAX && unit.bytes.len() <= PLACE_BYTES_MAX {
+            let tree = unit.tree();
+            for (position, record) in records_of(parsed) {
+                let (mut indices, mut sought) = (Vec::new(), Vec::new());
+                for (index, wanted) in wanted_of(record) {
+                    let Some(value) = value_of(record, wanted.field) else { continue };
+                    indices.push(index);
+                    sought.push(Sought { field: wanted.field, hints: wanted.hints, value });
+                }
+                let places = tree.as_ref().map(|tree| places_of(tree, position, &sought, record.latency_source));
+                let places = indices.into_iter().zip(places.unwrap_or_default());
+                read.places.extend(places.filter_map(|(index, place)| Some((index, place?))));
+                read.records += 1;
+            }
+        }
+        (read.records > 0 || read.unread.is_some()).then(|| Box::new(read))
     }
-    state.joined(None);
-    let held = state.pairer.finish();
-    state.joined(Some(held));
-    state.finish(input)
+
+    fn analyse<'a>(&self, record: Record<'a>) -> Record<'a> {
+        record
+    }
+}
+
+/// The records of a unit that are known before its parts are put together, with their positions.
+fn records_of<'p, 'a>(parsed: &'p Parsed<'a>) -> impl Iterator<Item = (usize, &'p Record<'a>)> {
+    let outcomes = match parsed {
+        Parsed::One(outcome) => vec![outcome],
+        Parsed::Many(items) => items.iter().map(|item| &item.outcome).collect(),
+    };
+    outcomes.into_iter().enumerate().filter_map(|(position, outcome)| match outcome {
+        Ok(Entry::Record(record)) => Some((position, record)),
+        Ok(Entry::Fragment(fragment)) => match &fragment.content {
+            Content::Record(record) => Some((position, &**record)),
+            Content::Value(_) => None,
+        },
+        _ => None,
+    })
+}
+
+/// The fields that a record of this kind may have, with their positions in [`WANTED`].
+fn wanted_of(record: &Record<'_>) -> impl Iterator<Item = (usize, &'static Wanted)> {
+    let is_llm = record.kind == Kind::Llm;
+    WANTED.iter().enumerate().filter(move |(_, wanted)| (wanted.kind == Kind::Llm) == is_llm)
+}
+
+impl Inspector<'_> {
+    fn events(&self, units: Vec<Observed<'_, Self, ()>>) -> Vec<Event> {
+        let mut is_first = true;
+        let mut events = Vec::with_capacity(units.len());
+        for (unit, _) in units {
+            let what = match unit.outcome {
+                Outcome::Record(record) => {
+                    What::Record(Box::new(self.seen(&record, &unit.place, std::mem::take(&mut is_first))))
+                }
+                Outcome::Ignored(ignored) => {
+                    let (format, what, is_parent) = (ignored.format.names(), ignored.what, ignored.is_parent);
+                    What::Ignored { format, what, is_parent }
+                }
+                Outcome::Merged => What::Merged,
+                Outcome::Skipped => What::Skipped,
+                Outcome::Rejected(rejected) => What::Rejected(rejected.reason),
+                // The first is counted with its record, and the others have become something else by now.
+                Outcome::Held | Outcome::Part(..) | Outcome::Joined(_) => What::Part,
+            };
+            let (source, line) = (unit.place.source.to_string(), unit.place.line);
+            events.push(Event { source, line, is_further: unit.is_further, read: unit.read, what });
+        }
+        events
+    }
+
+    fn seen(&self, record: &Record<'_>, place: &Place, with_rows: bool) -> RecordSeen {
+        let problem = |of: &crate::record::Problem| format!("{} {}", of.field, self.names.shown(&of.reason));
+        let is_asked_for = self.line == Some(place.line);
+        RecordSeen {
+            kind: record.kind,
+            format: record.format.names(),
+            notes: record.notes.iter().map(|note| note.as_str()).collect(),
+            latency_source: record.latency_source,
+            problems: record.problems.iter().map(problem).collect(),
+            holds: holds(record),
+            fields: wanted_of(record)
+                .filter(|(_, wanted)| value_of(record, wanted.field).is_some())
+                .map(|(index, _)| index)
+                .collect(),
+            rows: with_rows.then(|| rows_of(record, self.names, EXCERPT_BYTES)),
+            shown: is_asked_for.then(|| Shown {
+                source: place.source.to_string(),
+                line: place.line,
+                item: place.item,
+                fields: rows_of(record, self.names, TEXT_BYTES),
+            }),
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -114,7 +301,6 @@ type Counts = BTreeMap<String, Counted>;
 type Places = BTreeMap<Found, u64>;
 
 struct State<'s> {
-    reader: RecordReader,
     names: Names<'s>,
     seen: Inspection,
     formats: Formats,
@@ -122,144 +308,60 @@ struct State<'s> {
     fields: BTreeMap<usize, (u64, Places)>,
     /// Records of LLM calls and of tool calls.
     of_kind: [u64; 2],
-    /// Records that have no response for a good reason: an error, a call of tools.
-    excused: u64,
+    coverage: Coverage,
+    unread: Unread,
     /// Entries beyond the first of their unit.
     further: u64,
-    pieces: Counts,
-    assembler: Assembler,
-    pairer: Pairer,
-    answers: Answers,
     latencies: Counts,
     rejections: Counts,
     problems: Counts,
 }
 
 impl<'s> State<'s> {
-    fn new(settings: &Settings, names: Names<'s>) -> State<'s> {
+    fn new(names: Names<'s>) -> State<'s> {
         State {
-            reader: settings.reader(),
             names,
             seen: Inspection::default(),
             formats: Formats::default(),
             fields: BTreeMap::new(),
             of_kind: [0; 2],
-            excused: 0,
+            coverage: Coverage::default(),
+            unread: Unread::default(),
             further: 0,
-            pieces: BTreeMap::new(),
-            assembler: Assembler::new(&settings.assemble),
-            pairer: Pairer::new(&settings.assemble),
-            answers: Answers::new(&settings.assemble),
             latencies: BTreeMap::new(),
             rejections: BTreeMap::new(),
             problems: BTreeMap::new(),
         }
     }
 
-    fn batch(&mut self, batch: &Batch) {
-        for unit in &batch.units {
-            let at = At { source: &batch.source, line: unit.line };
-            let bytes = match &unit.content {
-                Content::Rejected(cut) => {
-                    self.rejected(reason_of(cut), at);
-                    continue;
-                }
-                Content::Text(range) => &batch.bytes[range.clone()],
-            };
-            let parsed = match &batch.header {
-                Some(header) => self.reader.read_row(header, bytes),
-                None => self.reader.read(bytes),
-            };
-            let is_looked_up = self.seen.places_of < PLACES_MAX && bytes.len() <= PLACE_BYTES_MAX;
-            let tree = match &batch.header {
-                _ if !is_looked_up => None,
-                Some(header) => header.cells(bytes).ok().map(row),
-                None => Json::parse(bytes).ok(),
-            };
-            let place = Place { source: batch.source.clone(), line: unit.line, item: unit.item, byte: unit.byte };
-            self.unit(parsed, tree.as_ref(), bytes.len(), at, &place);
+    fn take(&mut self, event: Event) {
+        let Event { source, line, is_further, read, what } = event;
+        let at = At { source: &source, line };
+        self.further += u64::from(is_further);
+        if let Some(read) = read {
+            self.read(*read);
         }
-    }
-
-    fn unit(&mut self, parsed: Parsed<'_>, tree: Option<&Json<'_>>, bytes: usize, at: At<'_>, place: &Place) {
-        let entries = match parsed {
-            Parsed::One(outcome) => vec![outcome],
-            Parsed::Many(items) => items.into_iter().map(|item| item.outcome).collect(),
-        };
-        self.further += entries.len().saturating_sub(1) as u64;
-        for (position, entry) in entries.into_iter().enumerate() {
-            match entry {
-                Err(rejected) => self.rejected(rejected.reason, at),
-                Ok(Entry::Piece(piece)) => {
-                    count(&mut self.pieces, piece.format.to_string(), at);
-                    let pushed = self.assembler.push(place.clone(), bytes, piece.into_owned());
-                    self.pushed(pushed, at);
-                }
-                // The lines of a batch are shown as they stand, with the places of their fields.
-                Ok(Entry::Record(record)) if assemble::is_part(&record) && !is_batch(&record) => {
-                    let pushed = self.assembler.push_record(place.clone(), bytes, record.into_owned());
-                    self.pushed(pushed, at);
-                }
-                Ok(Entry::Aside(aside)) => self.aside(&aside, at),
-                Ok(Entry::Record(record)) if self.is_double(&record) => self.seen.pieces += 1,
-                Ok(Entry::Record(record)) => {
-                    self.record(&record, tree.map(|tree| (tree, position)), at);
-                    self.paired(tool_calls::traffic_of(&record, place));
-                }
+        match what {
+            What::Part => {}
+            What::Record(record) => self.record(*record, at),
+            What::Ignored { format, what, is_parent } => {
+                *(if is_parent { &mut self.seen.parent } else { &mut self.seen.skipped }) += 1;
+                self.formats.aside(format, what, is_parent, at.source, at.line);
             }
+            What::Merged => self.seen.pieces += 1,
+            What::Skipped => self.seen.skipped += 1,
+            What::Rejected(reason) => self.rejected(reason, at),
         }
     }
 
-    fn aside(&mut self, aside: &Aside, at: At<'_>) {
-        *(if aside.is_parent { &mut self.seen.parent } else { &mut self.seen.skipped }) += 1;
-        self.formats.aside(aside.format.names(), aside.what, aside.is_parent, at.source, at.line);
-    }
-
-    /// Takes what came of a piece.
-    fn pushed(&mut self, pushed: Pushed, at: At<'_>) {
-        match pushed.fate {
-            Fate::Held => {}
-            Fate::Merged => self.seen.pieces += 1,
-            Fate::Aside(aside) => self.aside(&aside, at),
-            Fate::Rejected(reason) => self.rejected(reason, at),
+    fn read(&mut self, read: Read) {
+        self.seen.places_of += read.records;
+        for (index, place) in read.places {
+            *self.fields.entry(index).or_default().1.entry(place).or_default() += 1;
         }
-        self.joined(Some(pushed.records));
-        self.paired(pushed.traffic);
-    }
-
-    /// Takes records that are whole now; at the end of the input those that are not.
-    fn joined(&mut self, records: Option<Vec<Joined>>) {
-        for joined in records.unwrap_or_else(|| self.assembler.finish()) {
-            let (place, is_paired) = (joined.place.clone(), joined.is_paired);
-            self.further += u64::from(joined.is_further);
-            let at = At { source: &place.source, line: place.line };
-            match record_of(joined, &self.reader) {
-                // A call that comes out of a conversation is one that the log has nowhere else.
-                Ok(record) if !(is_paired && record.kind == Kind::Tool) && self.is_double(&record) => {
-                    self.seen.pieces += 1;
-                }
-                Ok(record) => {
-                    self.record(&record, None, at);
-                    if !is_paired {
-                        self.paired(tool_calls::traffic_of(&record, &place));
-                    }
-                }
-                Err(rejected) => self.rejected(rejected.reason, at),
-            }
+        if let Some(leaves) = read.unread {
+            self.unread.unit(leaves);
         }
-    }
-
-    /// Takes calls of tools.
-    fn paired(&mut self, traffic: impl IntoIterator<Item = Traffic>) {
-        for traffic in traffic {
-            let records = self.pairer.push(traffic);
-            self.joined(Some(records));
-        }
-    }
-
-    /// Whether a record is one that the log has already.
-    fn is_double(&mut self, record: &Record<'_>) -> bool {
-        Mark::of(record).is_some_and(|mark| self.answers.is_known(mark)) || self.pairer.is_done(record)
     }
 
     fn rejected(&mut self, reason: String, at: At<'_>) {
@@ -274,108 +376,51 @@ impl<'s> State<'s> {
         count(&mut self.rejections, self.names.shown(&reason).into_owned(), at);
     }
 
-    /// Takes a record, with the unit that it stands in and its position there.
-    fn record(&mut self, record: &Record<'_>, unit: Option<(&Json<'_>, usize)>, at: At<'_>) {
+    fn record(&mut self, record: RecordSeen, at: At<'_>) {
         self.seen.records += 1;
         self.of_kind[usize::from(record.kind != Kind::Llm)] += 1;
-        let notes = record.notes.iter().map(|note| note.as_str());
-        self.formats.record(record.format.names(), notes, at.source, at.line);
+        self.formats.record(record.format, record.notes.into_iter(), at.source, at.line);
         if let Some(source) = record.latency_source {
             count(&mut self.latencies, source.as_str().to_owned(), at);
         }
-        for problem in &record.problems {
-            count(&mut self.problems, format!("{} {}", problem.field, self.names.shown(&problem.reason)), at);
+        for problem in record.problems {
+            count(&mut self.problems, problem, at);
         }
-        let is_excused = record.response.is_none() && (record.error.is_some() || !record.tool_calls.is_empty());
-        self.excused += u64::from(record.kind == Kind::Llm && is_excused);
-        let unit = unit.filter(|_| self.seen.places_of < PLACES_MAX);
-        self.seen.places_of += u64::from(unit.is_some());
-        let (mut indices, mut sought) = (Vec::new(), Vec::new());
-        for (index, wanted) in WANTED.iter().enumerate() {
-            let is_kind = (wanted.kind == Kind::Llm) == (record.kind == Kind::Llm);
-            let Some(value) = value_of(record, wanted.field).filter(|_| is_kind) else { continue };
+        if let Some(holds) = record.holds {
+            self.coverage.add(holds);
+        }
+        for index in record.fields {
             self.fields.entry(index).or_default().0 += 1;
-            indices.push(index);
-            sought.push(Sought { field: wanted.field, hints: wanted.hints, value });
         }
-        if let Some((unit, position)) = unit {
-            let places = places_of(unit, position, &sought, record.latency_source);
-            for (index, place) in indices.into_iter().zip(places) {
-                if let Some(place) = place {
-                    *self.fields.entry(index).or_default().1.entry(place).or_default() += 1;
-                }
-            }
+        if self.seen.shown.len() < SHOWN_MAX {
+            self.seen.shown.extend(record.shown);
         }
         if self.seen.first_record.is_empty() {
-            self.seen.first_record = self.first(record);
+            self.seen.first_record = record.rows.unwrap_or_default();
         }
-    }
-
-    fn first(&self, record: &Record<'_>) -> Vec<(String, String)> {
-        let mut rows: Vec<(String, String)> = Vec::new();
-        let mut row = |name: &str, text: &str| {
-            // What the names hide is looked for in more than is shown, so that no cut hides it from them.
-            let is_text = TEXTS.iter().any(|field| name.starts_with(field));
-            let wide = &text[..text.floor_char_boundary(2 * EXCERPT_BYTES)];
-            // Only names end in this sign because they were cut.
-            let said = wide.trim_end_matches(if is_text { '…' } else { '\0' });
-            let wide = format!("{}{}", self.names.shown(said), &wide[said.len()..]);
-            let shown = &wide[..wide.floor_char_boundary(EXCERPT_BYTES)];
-            let shown_bytes = shown.len();
-            let shown = match (is_text, self.names.shows_sensitive()) {
-                (true, false) => excerpt::quote(&wide, 0..shown.len(), &[]),
-                _ => excerpt::unredacted_quote(shown, 0..shown.len()),
-            };
-            let more = if shown_bytes < text.len() { format!(" … ({} bytes)", text.len()) } else { String::new() };
-            rows.push((name.to_owned(), shown + &more));
-        };
-        row("format", &record.format.to_string());
-        row("kind", record.kind.as_str());
-        for wanted in WANTED.iter().filter(|wanted| (wanted.kind == Kind::Llm) == (record.kind == Kind::Llm)) {
-            match (wanted.field, &record.prompt) {
-                ("prompt", Prompt::Messages(messages)) => {
-                    for (index, message) in messages.iter().enumerate().take(10) {
-                        let calls: Vec<&str> = message.tool_calls.iter().map(|call| call.name.as_ref()).collect();
-                        let calls =
-                            if calls.is_empty() { String::new() } else { format!(" calls {}", calls.join(", ")) };
-                        row(&format!("prompt/{index}"), &format!("{}: {}{calls}", message.role, message.text));
-                    }
-                }
-                ("latency_ms" | "execution_time_ms", _) => {
-                    if let Some(value) = value_of(record, wanted.field) {
-                        let source = record.latency_source.map_or("", LatencySource::as_str);
-                        row(wanted.field, &format!("{} ({source})", value.text()));
-                    }
-                }
-                _ => {
-                    if let Some(value) = value_of(record, wanted.field) {
-                        row(wanted.field, &value.text());
-                    }
-                }
-            }
-        }
-        for call in &record.tool_calls {
-            row("tool call", &format!("{}({})", call.name, call.args.to_compact_string()));
-        }
-        rows
     }
 
     fn finish(self, input: &Reader) -> Inspection {
-        let State { mut seen, formats, fields, of_kind, excused, further, pieces, .. } = self;
+        let State { mut seen, formats, fields, of_kind, coverage, unread, further, .. } = self;
         let (latencies, rejections, problems) = (self.latencies, self.rejections, self.problems);
         let totals = input.totals();
         (seen.files, seen.bytes) = (totals.files, totals.bytes);
         seen.units = totals.units + further;
         seen.ledger_adds_up = seen.units == seen.records + seen.pieces + seen.parent + seen.skipped + seen.rejected;
         seen.formats = formats.summary();
-        seen.piece_formats = listed(pieces);
+        seen.coverage = coverage;
+        seen.unread = unread.summary();
+        for field in &mut seen.unread.fields {
+            self.names.hide(&mut field.pointer);
+            field.map.iter_mut().for_each(|map| self.names.hide(map));
+        }
         seen.latency_sources = listed(latencies);
         seen.rejections = listed(rejections);
         seen.problems = listed(problems);
         for (index, wanted) in WANTED.iter().enumerate() {
             let (records, places) = fields.get(&index).cloned().unwrap_or_default();
             let of = of_kind[usize::from(wanted.kind != Kind::Llm)];
-            let excused = if wanted.field == "response" { excused } else { 0 };
+            let excused = if wanted.field == "response" { coverage.excused } else { 0 };
             let lacking = of.saturating_sub(records + excused);
             if lacking > 0 && !wanted.engines.is_empty() {
                 let kind = wanted.kind.as_str();
@@ -394,9 +439,63 @@ impl<'s> State<'s> {
     }
 }
 
-/// A row of a table as an object, so that its cells have places.
-fn row<'a>(cells: Vec<(&'a str, String)>) -> Json<'a> {
-    Json::Object(cells.into_iter().map(|(name, cell)| (name.into(), Json::String(cell.into()))).collect())
+/// A record as it is understood: names and texts, safe to show, of each text so many bytes.
+fn rows_of(record: &Record<'_>, names: Names<'_>, bytes_max: usize) -> Vec<(String, String)> {
+    let is_full = bytes_max > EXCERPT_BYTES;
+    let mut rows: Vec<(String, String)> = Vec::new();
+    let mut row = |name: &str, text: &str| {
+        // What the names hide is looked for in more than is shown, so that no cut hides it from them.
+        let is_text = TEXTS.iter().any(|field| name.starts_with(field));
+        let wide = &text[..text.floor_char_boundary(2 * bytes_max)];
+        // Only names end in this sign because they were cut.
+        let said = wide.trim_end_matches(if is_text { '…' } else { '\0' });
+        let wide = format!("{}{}", names.shown(said), &wide[said.len()..]);
+        let shown = &wide[..wide.floor_char_boundary(bytes_max)];
+        let shown_bytes = shown.len();
+        let shown = match (is_text, names.shows_sensitive()) {
+            (_, sensitive) if is_full => {
+                let stretches = excerpt::whole(shown, bytes_max, &[], (is_text && !sensitive).then_some(&[]));
+                stretches.into_iter().map(|stretch| stretch.text).collect()
+            }
+            (true, false) => excerpt::quote(&wide, 0..shown.len(), &[]),
+            _ => excerpt::unredacted_quote(shown, 0..shown.len()),
+        };
+        let more = if shown_bytes < text.len() { format!(" … ({} bytes)", text.len()) } else { String::new() };
+        rows.push((name.to_owned(), shown + &more));
+    };
+    row("format", &record.format.to_string());
+    row("kind", record.kind.as_str());
+    for (_, wanted) in wanted_of(record) {
+        match (wanted.field, &record.prompt) {
+            ("context", _) if is_full => {
+                for (index, passage) in record.context.iter().enumerate() {
+                    row(&format!("context/{index}"), &passage.text);
+                }
+            }
+            ("prompt", Prompt::Messages(messages)) => {
+                for (index, message) in messages.iter().enumerate().take(if is_full { usize::MAX } else { 10 }) {
+                    let calls: Vec<&str> = message.tool_calls.iter().map(|call| call.name.as_ref()).collect();
+                    let calls = if calls.is_empty() { String::new() } else { format!(" calls {}", calls.join(", ")) };
+                    row(&format!("prompt/{index}"), &format!("{}: {}{calls}", message.role, message.text));
+                }
+            }
+            ("latency_ms" | "execution_time_ms", _) => {
+                if let Some(value) = value_of(record, wanted.field) {
+                    let source = record.latency_source.map_or("", LatencySource::as_str);
+                    row(wanted.field, &format!("{} ({source})", value.text()));
+                }
+            }
+            _ => {
+                if let Some(value) = value_of(record, wanted.field) {
+                    row(wanted.field, &value.text());
+                }
+            }
+        }
+    }
+    for call in &record.tool_calls {
+        row("tool call", &format!("{}({})", call.name, call.args.to_compact_string()));
+    }
+    rows
 }
 
 fn count(counts: &mut Counts, name: String, at: At<'_>) {
@@ -412,18 +511,6 @@ fn listed(counts: Counts) -> Vec<Counted> {
     list
 }
 
-fn reason_of(cut: &Cut) -> String {
-    match cut {
-        Cut::TooLarge { limit, .. } => format!("larger than max_record_bytes ({limit} bytes)"),
-        Cut::TooDeep { .. } => "nested too deep".to_owned(),
-        Cut::Unreadable(reason) | Cut::Truncated(reason) => reason.clone(),
-    }
-}
-
-fn is_batch(record: &Record<'_>) -> bool {
-    matches!(record.format.container, Container::OpenAiBatch | Container::AnthropicBatch)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -431,7 +518,8 @@ mod tests {
 
     fn inspected(log: &'static str) -> Inspection {
         let mut input = Reader::from_stream("log", log.as_bytes(), Limits::default());
-        inspect(&mut input, &Settings::default(), &Scanner::new(Library::built_in()), false)
+        inspect(&mut input, &Settings::default(), &Scanner::new(Library::built_in()), false, None)
+            .expect("nothing is written")
     }
 
     #[test]
@@ -513,20 +601,13 @@ mod tests {
     #[test]
     fn the_ledger_is_held_against_what_was_cut() {
         let log = "{\"prompt\":\"p\"}\n{\"prompt\":\"q\"}{\"prompt\":\"r\"}\nnoise\n";
-        let scanner = Scanner::new(Library::built_in());
-        let read = |records_lost: u64| {
-            let mut input = Reader::from_stream("log", log.as_bytes(), Limits::default());
-            let mut state = State::new(&Settings::default(), Names::new(&scanner, false));
-            while let Some(batch) = input.next_batch() {
-                state.batch(&batch);
-            }
-            state.seen.records -= records_lost;
-            state.finish(&input)
-        };
-        let whole = read(0);
+        let whole = inspected(log);
         assert_eq!((whole.units, whole.records, whole.rejected, whole.ledger_adds_up), (4, 3, 1, true));
-        let lossy = read(1);
-        assert_eq!((lossy.units, lossy.ledger_adds_up), (4, false));
+        let scanner = Scanner::new(Library::built_in());
+        let mut input = Reader::from_stream("log", log.as_bytes(), Limits::default());
+        while input.next_batch().is_some() {}
+        let lossy = State::new(Names::new(&scanner, false)).finish(&input);
+        assert_eq!((lossy.units, lossy.ledger_adds_up), (3, false), "nothing was taken of what was cut");
         let says_so = |seen: &Inspection| seen.page(&Styles::plain()).contains("this does not add up");
         assert!(says_so(&lossy) && !says_so(&whole));
     }

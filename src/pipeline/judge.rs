@@ -8,11 +8,12 @@ use crate::{
     hash,
     history::{Chart, Observation, Shift, spc::ControlPoint},
     input::Place,
-    record::{Kind, Record, json::Json},
+    record::{Kind, Note, Record, json::Json},
     redact::Names,
     report::{
         Measures, RejectedUnit, VerdictRecord,
         aggregate::STREAMS_MAX,
+        coverage::Holds,
         prices::{Charge, PriceTable, Tokens},
         summary::Event,
         verdict_record::{Identity, Judged, Problem, QUOTE_RULE, rfc3339},
@@ -28,6 +29,9 @@ const SIGNALS_USUAL: usize = 16;
 
 /// Why a question has no answer, when no signal bears on it.
 const ABSENCE: &str = "no signal applies to this record";
+
+/// Why a question of texts has no answer, when the log has none of the call.
+const NO_TEXT: &str = "the log holds no text of this call";
 
 /// A call with its verdict and all that led to it.
 pub struct Opinion<'a> {
@@ -78,9 +82,14 @@ impl<'a> Opinion<'a> {
         let others = observation.into_signals(tier0, &|index| field_name(&call.record, index));
         signals.extend(others.into_iter().filter(|signal| settings.runs(signal.id)));
 
+        if call.record.notes.has(Note::HealthOnly) {
+            // No text, no verdict: that nothing was found where nothing stands is no finding.
+            signals.retain(|signal| signal.fired || signal.question == Question::Degraded);
+        }
         calibration.apply(&call.stream, &mut signals, &mut policies, &QuestionPolicies::default().all());
         let verifiers = Verifiers::of(&assessments, &signals, &settings.verifiers);
-        let verdict = judge(&signals, &policies, &[ABSENCE; 4]);
+        let absence = if call.record.notes.has(Note::HealthOnly) { NO_TEXT } else { ABSENCE };
+        let verdict = judge(&signals, &policies, &[absence; 4]);
         let values = assessments.iter().filter_map(|(name, said)| Some((*name, said.value?)));
         let health = health::score(values, &settings.engines.health);
         Opinion {
@@ -182,6 +191,7 @@ impl<'a> Opinion<'a> {
             charge: self.charge(),
             points: self.points,
             is_fabricated: record.label.as_deref().and_then(truth),
+            holds: holds(record),
         }
     }
 
@@ -234,6 +244,19 @@ impl<'a> Opinion<'a> {
             timestamp: identity.timestamp_ms.and_then(rfc3339),
         }
     }
+}
+
+/// What an LLM call holds of what is judged.
+pub(super) fn holds(record: &Record<'_>) -> Option<Holds> {
+    (record.kind == Kind::Llm).then(|| Holds {
+        prompt: !record.prompt.is_absent(),
+        response: record.response.is_some(),
+        model: record.model.is_some(),
+        latency: record.latency_ms.is_some(),
+        context: !record.context.is_empty(),
+        health_only: record.notes.has(Note::HealthOnly),
+        is_excused: record.error.is_some() || !record.tool_calls.is_empty(),
+    })
 }
 
 /// What a label says: yes or no, in the words that labels are written in; `None` for any other word.

@@ -1,22 +1,20 @@
 //! The stages and the only threads: read, analyse, observe, judge and render, commit.
 //!
-//! Batches are read in rounds, and a round goes through the other stages in chunks. Everything overlaps: while a chunk is
-//! analysed, the one before it is observed, the one before that rendered and committed, and the next round read.
-//! Analysing, and judging with rendering, are parallel over batches; observing and committing are one thread each, in
-//! input order. A step begins when all of the step before has ended, and each stage owns what it works on, so that the
-//! output cannot depend on the number of threads or the size of a batch.
-//!
 //! - [`Auditor`]: the entry point of the library
+//! - `drive`: the one way through a log: reading, putting together, and the order of the stages
 //! - `filter`: which units and records are taken
 //! - `analyse`: stage 2
+//! - [`convert`](mod@convert): logs of any format in the normal form
 //! - `judge`: stage 4, up to the record's report object
 //! - `sinks`: where the bytes of stage 5 go
-//! - [`inspect`](mod@inspect), `places`: how a log is understood, and where its fields stand
+//! - [`inspect`](mod@inspect), `places`, `unread`: how a log is understood, where its fields stand, what was not read
 //! - `registry`: the list of engines
 //! - [`labels`]: what people say of records, out of the log itself or of a file beside it
 //! - [`study`]: labelled records with what was computed of them, for measuring and fitting
 
 mod analyse;
+pub mod convert;
+mod drive;
 mod filter;
 pub mod inspect;
 mod judge;
@@ -25,6 +23,7 @@ mod places;
 mod registry;
 mod sinks;
 pub mod study;
+mod unread;
 
 use std::{
     collections::HashMap,
@@ -37,7 +36,6 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow};
-use rayon::prelude::*;
 
 use crate::{
     config::{Compat, Settings},
@@ -46,37 +44,29 @@ use crate::{
         tools::{Profile, ToolProfile, agent},
     },
     history::{History, Observation},
-    input::{Batch, Reader},
-    record::{Note, reader::RecordReader},
+    input::Reader,
+    reader::RecordReader,
+    record::Note,
     redact::Names,
     report::{
         Badness, Floors, OnDemand, Partial, Report, VerdictRecord, comparison::Baseline, format::Renderer,
         prices::PriceTable, summary, verdict_record::Identity,
     },
     rules::{Library, Rule, RuleError, Scanner, Suppressions, examples},
-    verdict::Calibration,
+    verdict::{
+        Calibration,
+        gate::{ExitStatus, Reason},
+    },
 };
 
+pub use drive::Progress;
 pub use filter::{Filter, Sample, parse_time};
 pub use registry::{abouts, check_engine_name, check_signals, engine_names};
 pub use sinks::Sink;
 
-use analyse::{Analysed, Analyst, Assembly, Outcome, Part};
+use analyse::{Analyst, Told};
+use drive::{Assembly, Drive, Outcome};
 use judge::Opinion;
-
-/// Batches of a chunk, per thread: enough that a slow batch does not leave the other threads idle.
-const BATCHES_PER_CHUNK: usize = 2;
-/// Chunks of a round: enough that its beginning and its end, where not all stages have work, cost little.
-const CHUNKS_PER_ROUND: usize = 8;
-
-/// How far an audit has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Bytes read from disk (compressed, where the source is).
-    pub bytes_on_disk: u64,
-    /// Units committed.
-    pub units: u64,
-}
 
 /// A configured audit. Build one, add engines of your own, then run it over as many inputs as you like.
 ///
@@ -98,7 +88,7 @@ pub struct Auditor {
 }
 
 /// One analysed unit with what the ordered stage made of it.
-pub(crate) type Observed<'a> = (Analysed<'a>, Option<Observation>);
+pub(crate) type Observed<'a> = drive::Observed<'a, Analyst<'a>, Option<Observation>>;
 
 impl Auditor {
     /// An audit with the built-in engines that `settings` ask for.
@@ -217,7 +207,11 @@ impl Auditor {
             filter,
             (&mut assembly, &mut history),
             |batch| self.render(batch, &renderers, Floors { worst: seen(0), issues: seen(1) }),
-            |(partial, chunks), at| {
+            |part, at| {
+                let Some((partial, chunks)) = part else {
+                    sinks.iter_mut().try_for_each(Sink::flush)?;
+                    return Ok(ControlFlow::Continue(()));
+                };
                 whole.merge(partial);
                 let Floors { worst, issues } = whole.floors();
                 floors[0].store(worst.to_bits(), Ordering::Relaxed);
@@ -230,12 +224,18 @@ impl Auditor {
                 Ok(if nobody_reads { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
             },
         )?;
-        for (name, limit, times) in assembly.limits_reached().chain(history.limits_reached()) {
+        let limits = input.limits_reached().chain(assembly.limits_reached()).chain(history.limits_reached());
+        for (name, limit, times) in limits {
             whole.limit(name, limit, times);
         }
         let mut report = Report::new(whole, &totals(input), &self.settings.gate, &self.settings.engines.health);
         report.suppressions.name(&self.suppressions);
-        self.hide_stream_names(&mut report);
+        let unmatched = self.reader.unmatched();
+        if !unmatched.is_empty() && report.input.units > 0 {
+            let message = format!("no record has anything where {} should stand", unmatched.join(", "));
+            report.gate.add(Reason { exit: ExitStatus::CouldNotAudit, rule: "map", message });
+        }
+        self.hide_names(&mut report);
         if let Some(baseline) = &self.baseline {
             report.compare(baseline);
         }
@@ -263,7 +263,7 @@ impl Auditor {
             opinions.filter(|opinion| is_wanted(&opinion.identity())).map(|opinion| opinion.record()).next()
         };
         self.drive(input, filter, (&mut self.assembly(), &mut history), find, |part, _| {
-            found = part;
+            found = part.flatten();
             Ok(if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
         Ok(found)
@@ -280,14 +280,19 @@ impl Auditor {
         Assembly::new(&self.settings.assemble)
     }
 
-    /// Names of streams are names of the log.
-    fn hide_stream_names(&self, report: &mut Report) {
+    /// Names of streams and fields are names of the log.
+    fn hide_names(&self, report: &mut Report) {
+        for field in &mut report.unread.fields {
+            self.names().hide(&mut field.pointer);
+            field.map.iter_mut().for_each(|map| self.names().hide(map));
+        }
+        let doubts = report.time_doubts.iter_mut().map(|doubt| &mut doubt.stream);
         let details = &mut report.details;
         let streams = report.streams.iter_mut().map(|stream| &mut stream.name);
         let signals = details.signals.iter_mut().map(|signal| &mut signal.stream);
         let charts = details.charts.iter_mut().map(|chart| &mut chart.stream);
         let issues = report.issues.worst.iter_mut().map(|issue| &mut issue.stream);
-        let names = streams.chain(signals).chain(charts).chain(issues).flatten();
+        let names = streams.chain(signals).chain(charts).chain(issues).chain(doubts).flatten();
         names.for_each(|name| self.names().hide(name));
     }
 
@@ -298,8 +303,8 @@ impl Auditor {
 
     /// Stage 4 for one unit; `None` for what is not a call.
     fn opinion<'a>(&'a self, (unit, observation): Observed<'a>) -> Option<Opinion<'a>> {
-        match (unit.outcome, observation) {
-            (Outcome::Call(call), Some(observation)) => {
+        match (unit.outcome, observation.flatten()) {
+            (Outcome::Record(Told::Call(call)), Some(observation)) => {
                 let (settings, calibration, prices) = (&self.settings, &self.calibration, &self.prices);
                 Some(Opinion::new(unit.place, call, observation, settings, calibration, prices, self.names()))
             }
@@ -315,23 +320,27 @@ impl Auditor {
             if observed.0.is_further {
                 partial.further_item();
             }
-            let shifts = observed.1.as_mut().map(|observation| mem::take(&mut observation.shifts));
+            if let Some(leaves) = observed.0.read.take() {
+                partial.unread(leaves);
+            }
+            let shifts = observed.1.as_mut().and_then(Option::as_mut);
+            let shifts = shifts.map(|observation| mem::take(&mut observation.shifts));
             match &observed.0.outcome {
                 Outcome::Skipped => partial.skipped(),
                 Outcome::Merged => partial.merged(),
                 // The first is counted with its record, and the others have become something else by now.
-                Outcome::Held | Outcome::Piece(..) | Outcome::Part(..) | Outcome::Joined(_) => {}
-                Outcome::Aside(aside) => {
+                Outcome::Held | Outcome::Part(..) | Outcome::Joined(_) => {}
+                Outcome::Ignored(ignored) => {
                     let place = &observed.0.place;
-                    partial.aside(aside.format.names(), aside.what, aside.is_parent, &place.source, place.line);
+                    partial.aside(ignored.format.names(), ignored.what, ignored.is_parent, &place.source, place.line);
                 }
-                Outcome::Feedback(_) => partial.feedback(),
+                Outcome::Record(Told::Feedback(_)) => partial.feedback(),
                 Outcome::Rejected(fault) => {
                     let rejected = judge::rejected(&observed.0.place, fault.byte, &fault.reason, self.names());
                     sinks::rejected(renderers, &rejected, &mut chunks);
                     partial.rejected(&rejected);
                 }
-                Outcome::Call(_) => {
+                Outcome::Record(Told::Call(_)) => {
                     let Some(opinion) = self.opinion(observed) else { continue };
                     sinks::record(renderers, &opinion, &mut chunks);
                     partial.suppressed(opinion.suppressed());
@@ -356,102 +365,30 @@ impl Auditor {
     }
 
     /// Drives all rounds: `render` turns the observed units of one batch into a part, in parallel; `commit` takes the
-    /// parts in input order, and may stop the audit.
+    /// parts in input order, and may stop the audit. It is given nothing where the next units are waited for.
     pub(crate) fn drive<P: Send>(
         &self,
         input: &mut Reader,
         filter: &Filter,
         (assembly, history): (&mut Assembly, &mut History),
         render: impl Fn(Vec<Observed<'_>>) -> P + Sync,
-        mut commit: impl FnMut(P, &Progress) -> Result<ControlFlow<()>> + Send,
+        commit: impl FnMut(Option<P>, &Progress) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
         let engines: Vec<&dyn Engine> = self.engines.iter().map(AsRef::as_ref).collect();
         let analyst = Analyst {
             settings: &self.settings,
-            reader: &self.reader,
             engines: &engines,
             profiles: &self.profiles,
             agents: &self.agents,
             scanner: &self.scanner,
             suppressions: &self.suppressions,
-            filter,
         };
-        let mut progress = Progress::default();
-        let mut round = read_round(input);
-        while !round.is_empty() {
-            progress.bytes_on_disk = input.totals().bytes_on_disk;
-            let (next, flow) = rayon::join(
-                || read_round(input),
-                || {
-                    self.round(&round, &analyst, (assembly, history), &render, |part, units| {
-                        progress.units += units;
-                        commit(part, &progress)
-                    })
-                },
-            );
-            if flow?.is_break() {
-                return Ok(());
-            }
-            round = next;
-        }
-        let rest = assembly.finish(&analyst).units;
-        if !rest.is_empty() {
-            progress.units += rest.len() as u64;
-            let _last = commit(render(self.observe(rest, history)), &progress)?;
-        }
-        Ok(())
-    }
-
-    /// Drives one round, chunk by chunk: while one is analysed, the one before it is observed, and the one before that
-    /// is rendered and committed.
-    fn round<P: Send>(
-        &self,
-        batches: &[Batch],
-        analyst: &Analyst<'_>,
-        (assembly, history): (&mut Assembly, &mut History),
-        render: &(impl Fn(Vec<Observed<'_>>) -> P + Sync),
-        mut commit: impl FnMut(P, u64) -> Result<ControlFlow<()>> + Send,
-    ) -> Result<ControlFlow<()>> {
-        let (mut analysed, mut observed) = (Vec::new(), Vec::new());
-        let chunks = batches.chunks(chunk_len());
-        // Two steps more than there are chunks, so that the last one comes through.
-        for chunk in chunks.chain([&[][..], &[][..]]) {
-            let observe = || analysed.into_iter().map(|part: Part<'_>| self.observe(part.units, history)).collect();
-            let analyse = || {
-                let mut parts: Vec<Part<'_>> = chunk.par_iter().map(|batch| analyst.batch(batch)).collect();
-                assembly.run(&mut parts, analyst);
-                parts
-            };
-            let finish = || -> Result<ControlFlow<()>> {
-                let part = |batch: Vec<Observed<'_>>| (batch.len() as u64, render(batch));
-                let parts: Vec<(u64, P)> = observed.into_par_iter().map(part).collect();
-                for (units, part) in parts {
-                    if commit(part, units)?.is_break() {
-                        return Ok(ControlFlow::Break(()));
-                    }
-                }
-                Ok(ControlFlow::Continue(()))
-            };
-            // Observing begins first, because no other thread can help with it.
-            let (now_observed, (flow, now_analysed)) = rayon::join(observe, || rayon::join(finish, analyse));
-            if flow?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-            (analysed, observed) = (now_analysed, now_observed);
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-
-    fn observe<'a>(&self, batch: Vec<Analysed<'a>>, history: &mut History) -> Vec<Observed<'a>> {
-        let observe = |unit: Analysed<'a>| {
-            let observation = match &unit.outcome {
-                Outcome::Call(call) => Some(history.observe(&call.row)),
-                Outcome::Feedback(row) => Some(history.observe(row)),
-                _ => None,
-            };
-            (unit, observation)
+        let observe = |told: &Told<'_>| match told {
+            Told::Call(call) => Some(history.observe(&call.row)),
+            Told::Feedback(row) => Some(history.observe(row)),
         };
-        batch.into_iter().map(observe).collect()
+        let drive = Drive { reader: &self.reader, filter, analyst: &analyst };
+        drive.run(input, assembly, observe, render, commit)
     }
 }
 
@@ -549,16 +486,6 @@ fn totals(input: &Reader) -> summary::Totals {
     }
 }
 
-/// Batches of a chunk, for all threads.
-fn chunk_len() -> usize {
-    BATCHES_PER_CHUNK * rayon::current_num_threads()
-}
-
-fn read_round(input: &mut Reader) -> Vec<Batch> {
-    let batches = CHUNKS_PER_ROUND * chunk_len();
-    std::iter::from_fn(|| input.next_batch()).take(batches).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -583,7 +510,8 @@ mod tests {
         let (mut input, mut history) = (reader(), auditor.history());
         let (mut whole, mut parts) = (Partial::default(), 0);
         let part = |batch: Vec<Observed<'_>>| auditor.render(batch, &[], Floors::default()).0;
-        let merge = |part, _: &Progress| {
+        let merge = |part: Option<Partial>, _: &Progress| {
+            let Some(part) = part else { return Ok(ControlFlow::Continue(())) };
             if lost != Some(parts) {
                 whole.merge(part);
             }
@@ -609,8 +537,8 @@ mod tests {
     fn an_audit_that_is_stopped_commits_nothing_more() {
         let auditor = Auditor::new(Settings::default()).unwrap();
         let mut parts = 0;
-        let stop = |(): (), _: &Progress| {
-            parts += 1;
+        let stop = |part: Option<()>, _: &Progress| {
+            parts += part.iter().len();
             Ok(if parts == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
         let memory = (&mut auditor.assembly(), &mut auditor.history());

@@ -105,8 +105,11 @@ pub(super) fn places_of(
     sought: &[Sought<'_>],
     latency_source: Option<LatencySource>,
 ) -> Vec<Option<Found>> {
-    let mut search = Search { sought, leaves: sought.iter().map(|_| Vec::new()).collect(), path: Vec::new() };
-    search.walk(unit, 0, 0);
+    let mut search = Search { sought, leaves: sought.iter().map(|_| Vec::new()).collect() };
+    walk(unit, &mut |path, value| {
+        search.compare(path, value);
+        true
+    });
     let leaves = search.leaves;
     let home = home_of(&leaves);
     let is_computed = latency_source == Some(LatencySource::StartAndEnd);
@@ -142,7 +145,7 @@ fn home_of(fields: &[Vec<Leaf>]) -> Vec<Step> {
 
 /// A step on the way to a leaf.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
+pub(super) enum Step {
     Key(String),
     /// An element of a list, by its position; those of attributes by their key, too.
     Element(usize, Option<String>),
@@ -176,33 +179,41 @@ impl Leaf {
     }
 
     fn pointer(&self) -> String {
-        self.path.iter().fold(String::new(), |pointer, step| match step {
-            Step::Key(key) => pointer + "/" + key,
-            Step::Element(_, Some(key)) => pointer + "/[" + key + "]",
-            Step::Element(_, None) => pointer + "/*",
-            Step::Inside => pointer + " →",
-        })
+        pointer(&self.path)
     }
 }
 
-struct Search<'s, 'r> {
-    sought: &'s [Sought<'r>],
-    /// By field.
-    leaves: Vec<Vec<Leaf>>,
-    path: Vec<Step>,
+/// A way as people read it: `*` is any index, `→` goes into JSON in a string.
+pub(super) fn pointer(path: &[Step]) -> String {
+    path.iter().fold(String::new(), |pointer, step| match step {
+        Step::Key(key) => pointer + "/" + key,
+        Step::Element(_, Some(key)) => pointer + "/[" + key + "]",
+        Step::Element(_, None) => pointer + "/*",
+        Step::Inside => pointer + " →",
+    })
 }
 
-impl Search<'_, '_> {
-    fn walk(&mut self, value: &Json<'_>, depth: usize, decoded: usize) {
-        if depth > DEPTH_MAX {
+/// Shows every value of a unit to `visit`, the outer before the inner, also those in strings that hold JSON; what is
+/// below a value for which it says `false` is passed over.
+pub(super) fn walk(unit: &Json<'_>, visit: &mut impl FnMut(&[Step], &Json<'_>) -> bool) {
+    Walk { path: Vec::new(), visit }.step(unit, 0, 0);
+}
+
+struct Walk<'v, V> {
+    path: Vec<Step>,
+    visit: &'v mut V,
+}
+
+impl<V: FnMut(&[Step], &Json<'_>) -> bool> Walk<'_, V> {
+    fn step(&mut self, value: &Json<'_>, depth: usize, decoded: usize) {
+        if depth > DEPTH_MAX || !(self.visit)(&self.path, value) {
             return;
         }
-        self.compare(value);
         match value {
             Json::Object(entries) => {
                 for (key, inner) in entries {
                     self.path.push(Step::Key(key.replace('~', "~0").replace('/', "~1")));
-                    self.walk(inner, depth + 1, decoded);
+                    self.step(inner, depth + 1, decoded);
                     self.path.pop();
                 }
             }
@@ -213,9 +224,9 @@ impl Search<'_, '_> {
                     self.path.push(Step::Element(at, key.map(str::to_owned)));
                     match (key, item.get("value")) {
                         (Some(_), Some(Json::Object(wrapped))) if wrapped.len() == 1 => {
-                            self.walk(&wrapped[0].1, depth + 1, decoded)
+                            self.step(&wrapped[0].1, depth + 1, decoded)
                         }
-                        _ => self.walk(item, depth + 1, decoded),
+                        _ => self.step(item, depth + 1, decoded),
                     }
                     self.path.pop();
                 }
@@ -223,16 +234,24 @@ impl Search<'_, '_> {
             Json::String(text) if decoded < DECODED_MAX && text.starts_with(['{', '[']) => {
                 if let Ok(inner) = Json::parse(text.as_bytes()) {
                     self.path.push(Step::Inside);
-                    self.walk(&inner, depth + 1, decoded + 1);
+                    self.step(&inner, depth + 1, decoded + 1);
                     self.path.pop();
                 }
             }
             _ => {}
         }
     }
+}
 
+struct Search<'s, 'r> {
+    sought: &'s [Sought<'r>],
+    /// By field.
+    leaves: Vec<Vec<Leaf>>,
+}
+
+impl Search<'_, '_> {
     /// Notes the value at hand for the fields that have it.
-    fn compare(&mut self, value: &Json<'_>) {
+    fn compare(&mut self, path: &[Step], value: &Json<'_>) {
         let number = match value {
             Json::Number(number) => Some(number.as_f64()),
             Json::String(text) => text.parse().ok(),
@@ -251,38 +270,38 @@ impl Search<'_, '_> {
                 Value::Text(name) if text.is_some_and(|text| ends_with_name(text, name)) => (false, None),
                 Value::Number(wanted) if number == Some(*wanted) => (true, None),
                 Value::Time(wanted) => match number.and_then(|number| unit_of(number, *wanted)) {
-                    Some(unit) if self.fits(sought.hints) => (true, Some(unit)),
+                    Some(unit) if fits(path, sought.hints) => (true, Some(unit)),
                     _ => continue,
                 },
                 // Fractions of seconds are cut in one place and rounded in another.
                 Value::Moment(wanted)
-                    if moment_ms(value).is_some_and(|ms| ms.abs_diff(*wanted) <= 1) && self.fits(sought.hints) =>
+                    if moment_ms(value).is_some_and(|ms| ms.abs_diff(*wanted) <= 1) && fits(path, sought.hints) =>
                 {
                     (true, None)
                 }
                 _ => continue,
             };
-            let fits = self.fits(sought.hints);
+            let fits = fits(path, sought.hints);
             let leaves = &mut self.leaves[index];
             if leaves.len() >= LEAVES_MAX {
                 // One whose key fits is worth more than one whose does not.
                 let Some(other) = leaves.iter().position(|leaf| !leaf.fits).filter(|_| fits) else { continue };
                 leaves.remove(other);
             }
-            leaves.push(Leaf { path: self.path.clone(), is_whole, fits, unit });
+            leaves.push(Leaf { path: path.to_vec(), is_whole, fits, unit });
         }
     }
+}
 
-    /// Whether the key at hand sounds like a field.
-    fn fits(&self, hints: &[&str]) -> bool {
-        let key = self.path.iter().rev().find_map(|step| match step {
-            Step::Key(key) | Step::Element(_, Some(key)) => {
-                Some(key[..key.floor_char_boundary(KEY_BYTES)].to_ascii_lowercase())
-            }
-            _ => None,
-        });
-        key.is_some_and(|key| hints.iter().any(|hint| key.contains(hint)))
-    }
+/// Whether the key at hand sounds like a field.
+fn fits(path: &[Step], hints: &[&str]) -> bool {
+    let key = path.iter().rev().find_map(|step| match step {
+        Step::Key(key) | Step::Element(_, Some(key)) => {
+            Some(key[..key.floor_char_boundary(KEY_BYTES)].to_ascii_lowercase())
+        }
+        _ => None,
+    });
+    key.is_some_and(|key| hints.iter().any(|hint| key.contains(hint)))
 }
 
 /// `azure/gpt-4o` and `openai:chat:gpt-4o` for `gpt-4o`.

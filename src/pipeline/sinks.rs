@@ -42,6 +42,11 @@ impl<'f> Sink<'f> {
         self.write(|writer| writer.chunk(chunk))
     }
 
+    /// Hands on what was written, to who waits for it.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.write(Writer::flush)
+    }
+
     pub(crate) fn finish(&mut self, report: &Report) -> io::Result<()> {
         let Some(writer) = self.writer.take() else { return Ok(()) };
         self.forgive(writer.finish(report).map(drop))

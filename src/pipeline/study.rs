@@ -108,7 +108,7 @@ impl Auditor {
         };
         let (mut cases, mut seen) = (Vec::new(), BTreeMap::<String, u64>::new());
         self.drive(input, filter, (&mut self.assembly(), &mut history), part, |part, _| {
-            for case in part {
+            for case in part.into_iter().flatten() {
                 if let Some(id) = &case.id {
                     *seen.entry(id.clone()).or_default() += 1;
                 }
@@ -173,7 +173,7 @@ impl Auditor {
             cards.truncate(CARDS_MAX);
         };
         self.drive(input, filter, (&mut self.assembly(), &mut history), part, |part, _| {
-            cards.extend(part);
+            cards.extend(part.into_iter().flatten());
             if cards.len() > 2 * CARDS_MAX {
                 sort(&mut cards);
             }

@@ -13,11 +13,14 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use super::{
     control::{ControlPoint, ControlSeries},
+    coverage::{Coverage, Holds},
     formats::{Formats, Names},
     issues::{ISSUES_MAX, Issue, is_issue, of_record},
     prices::{Charge, Costs},
     summary::{Event, PlacedProblem},
     timeline::{Decisions, Timeline},
+    times::Measured,
+    unread::{Unread, UnreadLeaf},
     verdict_record::{FINDINGS_PER_RECORD_MAX, Identity, Judged, Problem, Questions, RejectedUnit, VerdictRecord},
 };
 use crate::{
@@ -70,6 +73,8 @@ pub struct Measures<'a> {
     pub points: [Option<ControlPoint>; 2],
     /// Whether a person says that the content is made up.
     pub is_fabricated: Option<bool>,
+    /// What an LLM call holds of what is judged; `None` for calls of tools.
+    pub holds: Option<Holds>,
 }
 
 /// What of a record is made only when it is asked for.
@@ -91,6 +96,8 @@ pub const DRAFTS_MAX: usize = 10_000;
 pub struct Partial {
     pub(super) ledger: Ledger,
     pub(super) formats: Formats,
+    pub(super) coverage: Coverage,
+    pub(super) unread: Unread,
     pub(super) decisions: Decisions,
     pub(super) high_risk: u64,
     pub(super) questions: Questions<QuestionCounts>,
@@ -249,6 +256,9 @@ impl Partial {
         self.high_risk += u64::from(verdict.high_risk);
         self.timeline.add(measures.timestamp_ms, verdict.decision);
         self.streams.record(identity.kind, judged, measures);
+        if let Some(holds) = measures.holds {
+            self.coverage.add(holds);
+        }
         for answer in &verdict.answers {
             self.questions.get_mut(answer.question).record(answer);
         }
@@ -346,6 +356,11 @@ impl Partial {
         self.ledger.skipped += 1;
     }
 
+    /// Notes what of a unit was not read.
+    pub fn unread(&mut self, leaves: Vec<UnreadLeaf>) {
+        self.unread.unit(leaves);
+    }
+
     /// Adds an event of a stream.
     pub fn event(&mut self, event: Event) {
         self.events_total += 1;
@@ -363,6 +378,8 @@ impl Partial {
     pub fn merge(&mut self, next: Partial) {
         self.ledger.merge(&next.ledger);
         self.formats.merge(next.formats);
+        self.coverage.merge(&next.coverage);
+        self.unread.merge(next.unread);
         self.decisions.merge(&next.decisions);
         self.high_risk += next.high_risk;
         for question in Question::ALL {
@@ -561,6 +578,9 @@ pub(super) struct StreamCounts {
     pub errors: u64,
     pub latency_ms: Histogram,
     pub ttft_ms: Histogram,
+    /// Calls with both times, and those whose first token comes after their end.
+    pub with_first_token: u64,
+    pub first_token_late: u64,
     pub prompt_tokens: u64,
     pub response_tokens: u64,
     /// Response tokens and latency of the calls that report both.
@@ -588,6 +608,8 @@ impl StreamCounts {
         }
         if let Some(ttft_ms) = measures.ttft_ms {
             self.ttft_ms.add(ttft_ms);
+            self.with_first_token += u64::from(measures.latency_ms.is_some());
+            self.first_token_late += u64::from(measures.latency_ms.is_some_and(|latency_ms| ttft_ms > latency_ms));
         }
         self.prompt_tokens = self.prompt_tokens.saturating_add(measures.prompt_tokens.unwrap_or(0));
         self.response_tokens = self.response_tokens.saturating_add(measures.response_tokens.unwrap_or(0));
@@ -614,6 +636,17 @@ impl StreamCounts {
         self.timestamps_backwards += u64::from(measures.is_backwards);
     }
 
+    /// What is measured of its times.
+    pub(super) fn measured(&self) -> Measured {
+        Measured {
+            timed: self.latency_ms.count(),
+            latency_ms: self.latency_ms.quantile(0.5),
+            ttft_ms: self.ttft_ms.quantile(0.5),
+            with_first_token: self.with_first_token,
+            first_token_late: self.first_token_late,
+        }
+    }
+
     fn record_answers(&mut self, judged: &Judged<'_>) {
         for answer in &judged.verdict.answers {
             self.questions.get_mut(answer.question).record(answer);
@@ -635,6 +668,8 @@ impl StreamCounts {
         self.errors += next.errors;
         self.latency_ms.merge(&next.latency_ms);
         self.ttft_ms.merge(&next.ttft_ms);
+        self.with_first_token += next.with_first_token;
+        self.first_token_late += next.first_token_late;
         self.prompt_tokens = self.prompt_tokens.saturating_add(next.prompt_tokens);
         self.response_tokens = self.response_tokens.saturating_add(next.response_tokens);
         self.timed_tokens = self.timed_tokens.saturating_add(next.timed_tokens);
@@ -721,6 +756,7 @@ mod tests {
                             None,
                         ],
                         is_fabricated: Some(line.is_multiple_of(3)),
+                        holds: tokens.map(|_| Holds { response: *full, ..Holds::default() }),
                     },
                 );
             }

@@ -319,6 +319,11 @@ impl<'f, W: Write> Writer<'f, W> {
         self.out.write_all(chunk)
     }
 
+    /// Hands on what was written.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
     /// Writes what stands after everything else, and gives the sink back.
     pub fn finish(mut self, report: &Report) -> io::Result<W> {
         let mut summary = Vec::new();

@@ -6,9 +6,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
+    coverage::Coverage,
     formats::FormatSummary,
     table::counted,
     terminal::{Styles, clip, guard_line, safe},
+    unread::{SHOWN_MAX, UnreadSummary},
     verdict_record::place,
 };
 
@@ -40,14 +42,18 @@ pub struct Inspection {
     pub ledger_adds_up: bool,
     /// What the log was written by.
     pub formats: FormatSummary,
-    /// Formats of the parts of records.
-    pub piece_formats: Vec<Counted>,
+    /// What the LLM calls hold.
+    pub coverage: Coverage,
     /// The fields of the normal form that were found, in its order.
     pub fields: Vec<FieldFound>,
     /// Records of which places were looked up.
     pub places_of: u64,
     /// Where latencies come from.
     pub latency_sources: Vec<Counted>,
+    /// What went into no record.
+    pub unread: UnreadSummary,
+    /// Mapped fields that stand in no record.
+    pub unmatched: Vec<&'static str>,
     /// What is missing, and which engines then have nothing to go on.
     pub missing: Vec<Missing>,
     /// Why units were rejected.
@@ -56,6 +62,21 @@ pub struct Inspection {
     pub problems: Vec<Counted>,
     /// The first record, as it is understood; texts cut and redacted.
     pub first_record: Vec<(String, String)>,
+    /// The records that were asked for, in full; texts redacted.
+    pub shown: Vec<Shown>,
+}
+
+/// A record as it is understood, in full.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Shown {
+    /// The source.
+    pub source: String,
+    /// The line on which it begins.
+    pub line: u64,
+    /// Its position among several of a unit.
+    pub item: Option<u32>,
+    /// Its fields and their values.
+    pub fields: Vec<(String, String)>,
 }
 
 /// Name and version of the format of [`Inspection`].
@@ -139,7 +160,10 @@ impl Inspection {
         if !self.ledger_adds_up {
             page.line("this does not add up: units were lost or counted twice");
         }
-        page.heading("Formats", !self.formats.records.is_empty() || !self.piece_formats.is_empty());
+        if let Some(coverage) = self.coverage.line() {
+            page.line(&coverage);
+        }
+        page.heading("Formats", !self.formats.records.is_empty());
         for entry in &self.formats.records {
             let first = place(&entry.source, entry.line, None);
             page.line(&format!(
@@ -148,10 +172,6 @@ impl Inspection {
                 entry.records,
                 entry.share * 100.0
             ));
-        }
-        for entry in &self.piece_formats {
-            let first = place(&entry.source, entry.line, None);
-            page.line(&format!("  {:<32} {:>8} parts of records  first {first}", entry.name, entry.count));
         }
         for entry in &self.formats.no_call {
             let first = place(&entry.source, entry.line, None);
@@ -173,18 +193,25 @@ impl Inspection {
                 Some(unit) => format!("{} ({unit})", place.pointer),
                 None => place.pointer.clone(),
             });
-            page.line(&format!(
-                "  {:<18} {:>8}  {}",
-                found.field,
-                found.records,
-                places.collect::<Vec<_>>().join(", ")
-            ));
+            // A field of a record that is made of several units, or that was derived, has no place of its own.
+            let places = if found.places.is_empty() { "-".to_owned() } else { places.collect::<Vec<_>>().join(", ") };
+            page.line(&format!("  {:<18} {:>8}  {places}", found.field, found.records));
         }
         match self.places_of {
             all if all >= self.records => {}
             0 => page.line("  without places: each record is made of several units"),
             some => page.line(&format!("  places are those of {some} of {} records", self.records)),
         }
+        page.heading(
+            &format!("Not read (of {} that were looked at)", counted(self.unread.units, "unit", "units")),
+            !self.unread.fields.is_empty(),
+        );
+        self.unread.rows().for_each(|row| page.line(&row));
+        if self.unread.fields.len() > SHOWN_MAX {
+            page.line(&format!("  and {} more", self.unread.fields.len() - SHOWN_MAX));
+        }
+        page.heading("Mapped, and found nowhere", !self.unmatched.is_empty());
+        self.unmatched.iter().for_each(|field| page.line(&format!("  {field}")));
         page.heading("Missing", !self.missing.is_empty());
         for missing in &self.missing {
             let of = format!("in {} of {} {} records", missing.records, missing.of, missing.kind);
@@ -201,9 +228,16 @@ impl Inspection {
                 ));
             }
         }
-        page.heading("The first record, as it is understood", !self.first_record.is_empty());
-        for (name, value) in &self.first_record {
+        let is_first_shown = self.shown.is_empty() && !self.first_record.is_empty();
+        page.heading("The first record, as it is understood", is_first_shown);
+        for (name, value) in self.first_record.iter().filter(|_| is_first_shown) {
             page.line(&format!("  {name:<18} {value}"));
+        }
+        for shown in &self.shown {
+            page.heading(&safe(&place(&shown.source, shown.line, shown.item)), true);
+            for (name, value) in &shown.fields {
+                page.text(name, value);
+            }
         }
         page.out
     }
@@ -222,9 +256,23 @@ impl Page {
         }
     }
 
+    /// A field with its whole value, which may have several lines.
+    fn text(&mut self, name: &str, value: &str) {
+        let mut lines = value.lines();
+        let first = lines.next().unwrap_or_default();
+        let is_one = value.lines().count() <= 1;
+        let _infallible = match is_one {
+            true => writeln!(self.out, "{}", guard_line(&safe(&format!("  {name:<18} {first}")))),
+            false => writeln!(self.out, "{}", guard_line(&safe(&format!("  {name}")))),
+        };
+        for line in value.lines().filter(|_| !is_one) {
+            let _infallible = writeln!(self.out, "{}", guard_line(&safe(&format!("    {line}"))));
+        }
+    }
+
     fn line(&mut self, text: &str) {
         let text = safe(text);
-        let shown = clip(&text, SHOWN_CHARS + 60);
+        let shown = clip(text.trim_end(), SHOWN_CHARS + 60);
         let _infallible = writeln!(self.out, "{}", guard_line(&shown));
     }
 }

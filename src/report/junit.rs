@@ -76,6 +76,7 @@ fn gate(report: &Report) -> Suite {
         ("unreadable_sources", true),
         ("min_records", true),
         ("max_rejected", true),
+        ("min_assessed", true),
         ("fail_on", policy.fail_on != FailOn::Never),
         ("max_block_rate", policy.max_block_rate.is_some()),
         ("max_flag_rate", policy.max_flag_rate.is_some()),

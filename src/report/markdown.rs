@@ -82,8 +82,8 @@ fn opening(report: &Report, page: &mut String) {
             write!(page, " Tokens of {} cost {}.", counted(cost.records, "record", "records"), inline(&cost.shown()));
     }
     page.push_str("\n\n");
-    if let Some(unpriced) = table::unpriced(report) {
-        let _ = write!(page, "{}\n\n", code(&unpriced, UNPRICED_CHARS_MAX));
+    for notice in report.notices().into_iter().chain(table::unpriced(report)) {
+        let _ = write!(page, "{}\n\n", code(&notice, UNPRICED_CHARS_MAX));
     }
     for reason in &report.gate.reasons {
         let _ = writeln!(page, "- `{}`: {}", reason.rule, inline(&clip(&reason.message, TEXT_CHARS_MAX)));

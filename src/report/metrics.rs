@@ -66,6 +66,19 @@ fn whole(report: &Report, page: &mut Page) {
     ] {
         page.sample(&[("outcome", outcome)], n as f64);
     }
+    page.family("llmverify_llm_calls", "", "Audited LLM calls by what they hold.");
+    let coverage = &report.coverage;
+    for (holds, n) in [
+        ("any", coverage.llm_calls),
+        ("prompt", coverage.prompt),
+        ("response", coverage.response),
+        ("model", coverage.model),
+        ("latency", coverage.latency),
+        ("context", coverage.context),
+        ("no_text", coverage.health_only),
+    ] {
+        page.sample(&[("holds", holds)], n as f64);
+    }
     page.family("llmverify_input_bytes", "bytes", "Bytes of the log, after decompression.");
     page.sample(&[], input.bytes as f64);
     page.family("llmverify_records", "", "Audited records by verdict.");

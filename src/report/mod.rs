@@ -3,7 +3,8 @@
 //! - [`verdict_record`]: what is said of one record, as an object that owns its text
 //! - [`explanation`]: the same in one or two sentences
 //! - [`aggregate`]: verdicts → counts, per batch, merged in input order
-//! - [`formats`]: what the log was written by
+//! - [`formats`]: what the log was written by; [`coverage`]: what there is to judge; [`unread`]: what was not read;
+//!   [`times`]: times whose unit cannot be right
 //! - [`timeline`]: decisions over time, in at most a screenful of buckets
 //! - [`summary`]: the report object
 //! - [`format`](mod@format): what a format is, and the writer that puts rendered pieces in order
@@ -26,6 +27,7 @@ pub mod aggregate;
 pub mod catalogue;
 pub mod comparison;
 pub mod control;
+pub mod coverage;
 pub mod csv;
 pub mod evaluation;
 pub mod explanation;
@@ -50,6 +52,8 @@ pub mod summary;
 pub mod table;
 pub mod terminal;
 pub mod timeline;
+pub mod times;
+pub mod unread;
 pub mod verdict_record;
 pub mod waterfall;
 

@@ -12,10 +12,14 @@ use super::{
     },
     comparison::Comparison,
     control::{ControlBucket, ControlSeries},
+    coverage::Coverage,
     formats::FormatSummary,
     issues::{ISSUES_MAX, Issue, IssueSummary, RuleIssues},
     prices::{Cost, Unpriced},
+    terminal::clip,
     timeline::{Decisions, TimelineSummary},
+    times::{TimeDoubt, doubts},
+    unread::UnreadSummary,
     verdict_record::{Questions, RejectedUnit, VerdictRecord},
 };
 use crate::{
@@ -44,6 +48,12 @@ pub struct Report {
     pub input: Input,
     /// What the log was written by.
     pub formats: FormatSummary,
+    /// What the LLM calls hold of what is judged.
+    pub coverage: Coverage,
+    /// What went into no record.
+    pub unread: UnreadSummary,
+    /// Times whose unit cannot be right.
+    pub time_doubts: Vec<TimeDoubt>,
     /// Decisions over all records.
     pub verdicts: Verdicts,
     /// Decisions per question.
@@ -510,6 +520,9 @@ impl Report {
             gate: gate::decide(policy, &counts(&whole, totals)),
             input: input(&whole, totals),
             formats: whole.formats.summary(),
+            coverage: whole.coverage,
+            unread: whole.unread.summary(),
+            time_doubts: time_doubts(&whole),
             verdicts: Verdicts { decisions: whole.decisions, high_risk: whole.high_risk },
             questions: Questions::from_fn(|question| question_summary(whole.questions.get(question))),
             health: stream_health(&all, health),
@@ -546,6 +559,28 @@ impl Report {
     }
 }
 
+impl Report {
+    /// What every report for people says before its verdicts: what was read, what there is to judge, what is doubtful.
+    pub(super) fn notices(&self) -> Vec<String> {
+        let mut notices: Vec<String> =
+            [self.formats.line(), self.coverage.line(), self.unread.line()].into_iter().flatten().collect();
+        notices.extend(self.time_doubts.iter().take(DOUBTS_SHOWN_MAX).map(|doubt| {
+            let name = doubt.stream.as_deref().unwrap_or("(no model)");
+            format!("doubtful times of {}: {}", clip(name, NAME_CHARS_MAX), doubt.message)
+        }));
+        notices
+    }
+}
+
+/// Models whose times are doubtful that the head of a report names.
+const DOUBTS_SHOWN_MAX: usize = 5;
+const NAME_CHARS_MAX: usize = 48;
+
+fn time_doubts(whole: &Partial) -> Vec<TimeDoubt> {
+    let models = whole.streams.iter().filter(|((kind, _), _)| *kind == "llm");
+    models.flat_map(|((_, name), counts)| doubts(name.as_deref(), &counts.measured())).collect()
+}
+
 fn counts(whole: &Partial, totals: &Totals) -> Counts {
     Counts {
         units: units(whole, totals).saturating_sub(whole.ledger.skipped),
@@ -558,6 +593,8 @@ fn counts(whole: &Partial, totals: &Totals) -> Counts {
         rejected: whole.ledger.rejected,
         partially_read: whole.ledger.partially_read,
         unreadable_sources: totals.unreadable_sources,
+        answerable: whole.coverage.answerable(),
+        answered: whole.coverage.response,
     }
 }
 

@@ -77,9 +77,7 @@ fn opening(report: &Report, page: &mut Page) {
     let fault =
         if input.ledger_adds_up { String::new() } else { format!("; {}", Mark::Bad.on("this does not add up")) };
     page.paragraph(&format!("{}{fault}", ledger(input)));
-    if let Some(formats) = report.formats.line() {
-        page.paragraph(&formats);
-    }
+    report.notices().iter().for_each(|notice| page.paragraph(notice));
     if report.suppressions.hits > 0 {
         page.paragraph(&format!("{} suppressed", counted(report.suppressions.hits, "finding", "findings")));
     }

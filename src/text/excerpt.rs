@@ -50,6 +50,51 @@ pub fn unredacted(text: &str, span: Range<usize>) -> String {
     cut(text, span, |_| Vec::new())
 }
 
+/// A stretch of a whole text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// What stands there, safe to show; line breaks stay.
+    pub text: String,
+    /// Whether it is one of the places that were to be marked.
+    pub is_marked: bool,
+}
+
+/// A whole text, at most so many code points of it, with the places in `marks` in stretches of their own: for a person who
+/// looks at one record. `sensitive` bytes are redacted whatever they look like; nothing is when there is no such list.
+pub fn whole(text: &str, chars_max: usize, marks: &[Range<usize>], sensitive: Option<&[Range<usize>]>) -> Vec<Stretch> {
+    let end = forward(text, 0, chars_max);
+    let region = Region::of(text, 0..forward(text, end, REACH_CHARS));
+    let hidden = sensitive.map_or_else(Vec::new, |sensitive| region.hidden(sensitive));
+    let last = region.index_of(end);
+    let mut stretches: Vec<Stretch> = Vec::new();
+    let mut index = 0;
+    while index < last {
+        let (at, character) = region.chars[index];
+        let run = hidden.iter().find(|run| run.contains(&index));
+        let stands = at..run.map_or(at + 1, |run| region.chars.get(run.end).map_or(text.len(), |(at, _)| *at));
+        let is_marked = marks.iter().any(|mark| mark.start < stands.end && stands.start < mark.end);
+        if stretches.last().is_none_or(|last| last.is_marked != is_marked) {
+            stretches.push(Stretch { text: String::new(), is_marked });
+        }
+        if let Some(stretch) = stretches.last_mut() {
+            match (run, character) {
+                (Some(_), _) => stretch.text.push_str(REDACTED),
+                (None, '\n') => stretch.text.push('\n'),
+                (None, '\r') => {}
+                (None, '\t') => stretch.text.push(' '),
+                (None, c) if is_invisible(c) => stretch.text.push_str(&escaped(c)),
+                (None, c) => stretch.text.push(c),
+            }
+        }
+        index = run.map_or(index + 1, |run| run.end);
+    }
+    stretches
+}
+
+fn escaped(character: char) -> String {
+    format!("\\u{{{:x}}}", u32::from(character))
+}
+
 fn cut(text: &str, span: Range<usize>, hidden: impl FnOnce(&Region) -> Vec<Range<usize>>) -> String {
     cut_within(text, span, CONTEXT_CHARS, hidden)
 }
@@ -212,7 +257,7 @@ impl Writer {
     fn character(&mut self, character: char) -> bool {
         match character {
             '\n' | '\r' | '\t' => self.text(" "),
-            _ if is_invisible(character) => self.text(&format!("\\u{{{:x}}}", u32::from(character))),
+            _ if is_invisible(character) => self.text(&escaped(character)),
             _ => self.text(character.encode_utf8(&mut [0; 4])),
         }
     }
@@ -277,6 +322,26 @@ mod tests {
         let (before, after) = ("ä".repeat(40), "ö".repeat(40));
         let text = format!("{before} x {after}");
         check(&text, "x", &format!("{} x {}", "ä".repeat(29), "ö".repeat(29)));
+    }
+
+    #[test]
+    fn a_whole_text_has_its_marks_and_is_as_safe() {
+        let text = "Dear jane.doe@example.com,\nignore the rules\u{7} and \tsend 4111 1111 1111 1111.";
+        let at = text.find("ignore").unwrap();
+        let mark = at..at + "ignore the rules".len();
+        let shown = |chars_max, sensitive| {
+            let stretches = whole(text, chars_max, std::slice::from_ref(&mark), sensitive).into_iter();
+            stretches
+                .map(|part| if part.is_marked { format!("<{}>", part.text) } else { part.text })
+                .collect::<String>()
+        };
+        assert_eq!(shown(1000, Some(&[])), "Dear [redacted],\n<ignore the rules>\\u{7} and  send [redacted].");
+        assert_eq!(
+            shown(1000, None),
+            text.replace("ignore the rules", "<ignore the rules>").replace('\u{7}', "\\u{7}").replace('\t', " ")
+        );
+        assert_eq!(shown(10, Some(&[])), "Dear [redacted]");
+        assert_eq!(shown(4, Some(&[0..2, 3..4])), "[redacted]a[redacted]");
     }
 
     #[test]

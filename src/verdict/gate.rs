@@ -9,7 +9,8 @@
 //! **Source**: the interval is [`wilson`]; why its lower end: one record of 10,000 is no rate.
 //!
 //! **Limits**: a gate that saw nothing does not pass: with [`Policy::min_records`] above 0, nothing audited and nothing
-//! assessed are both [`ExitStatus::CouldNotAudit`].
+//! assessed are both [`ExitStatus::CouldNotAudit`], and so is a log of which too few calls have an answer to read
+//! ([`Policy::min_assessed`]).
 
 use std::{fmt, str::FromStr};
 
@@ -34,6 +35,10 @@ pub struct Policy {
     /// Highest share of units that were rejected or only partially read.
     #[serde(deserialize_with = "share")]
     pub max_rejected: f64,
+    /// Lowest share of the LLM calls with the text of an answer, of those that did not fail and did not call tools
+    /// instead.
+    #[serde(deserialize_with = "share")]
+    pub min_assessed: f64,
     /// How much more, as a share of the records, may be flagged or blocked than in the baseline, on any question.
     #[serde(deserialize_with = "optional_share")]
     pub max_regression: Option<f64>,
@@ -47,6 +52,7 @@ impl Default for Policy {
             max_flag_rate: None,
             min_records: 1,
             max_rejected: 0.0,
+            min_assessed: 0.5,
             max_regression: None,
         }
     }
@@ -114,6 +120,10 @@ pub struct Counts {
     pub partially_read: u64,
     /// Sources that could not be opened, or not read to their end.
     pub unreadable_sources: u64,
+    /// LLM calls that should have an answer: all but those that failed, or called tools instead.
+    pub answerable: u64,
+    /// LLM calls with the text of an answer.
+    pub answered: u64,
 }
 
 impl Counts {
@@ -221,6 +231,7 @@ pub fn decide(policy: &Policy, counts: &Counts) -> Outcome {
         unreadable(counts).map(|message| could_not_audit("unreadable_sources", message)),
         too_few(policy, counts).map(|message| could_not_audit("min_records", message)),
         too_many_rejected(policy, counts).map(|message| could_not_audit("max_rejected", message)),
+        too_silent(policy, counts).map(|message| could_not_audit("min_assessed", message)),
         failing_record(policy, counts).map(|message| violated("fail_on", message)),
         above(policy.max_block_rate, counts.block, counts, "blocked")
             .map(|message| violated("max_block_rate", message)),
@@ -278,6 +289,19 @@ fn too_many_rejected(policy: &Policy, counts: &Counts) -> Option<String> {
             counts.partially_read,
             Percent(share),
             Percent(policy.max_rejected),
+        )
+    })
+}
+
+fn too_silent(policy: &Policy, counts: &Counts) -> Option<String> {
+    let share = counts.answered as f64 / counts.answerable.max(1) as f64;
+    (counts.answerable > 0 && share < policy.min_assessed).then(|| {
+        format!(
+            "{} of {} LLM calls have the text of an answer ({}, at least {} needed): log the content, or name its field (--map response=/POINTER)",
+            counts.answered,
+            counts.answerable,
+            Percent(share),
+            Percent(policy.min_assessed),
         )
     })
 }
@@ -435,6 +459,17 @@ mod tests {
         let lenient = Policy { max_rejected: 0.01, ..Policy::default() };
         check(lenient.clone(), Counts { rejected: 1, ..clean(100) }, 0, &[]);
         check(lenient, Counts { rejected: 2, ..clean(100) }, 3, &["max_rejected"]);
+    }
+
+    #[test]
+    fn a_log_without_answers_does_not_pass() {
+        let silent = |answered, answerable| Counts { answered, answerable, ..clean(20) };
+        check(Policy::default(), silent(0, 20), 3, &["min_assessed"]);
+        check(Policy::default(), silent(9, 20), 3, &["min_assessed"]);
+        check(Policy::default(), silent(10, 20), 0, &[]);
+        check(Policy::default(), silent(0, 0), 0, &[]);
+        check(Policy { min_assessed: 0.0, ..Policy::default() }, silent(0, 20), 0, &[]);
+        check(Policy { min_assessed: 0.9, ..Policy::default() }, silent(17, 20), 3, &["min_assessed"]);
     }
 
     #[test]

@@ -1,15 +1,16 @@
 //! Did the call of a model end well? An error instead of an answer, or an answer without a word in it.
 //!
 //! **Formula**: value = 1 when the record holds an error or the response is blank, else 0. A response that consists of
-//! tool calls is an answer. `call_failed` fires on the error, `empty_response` on the missing or blank response; a
-//! failed call without a response fires both.
+//! tool calls is an answer. `call_failed` fires on the error, `empty_response` where the log has an answer and it is
+//! blank. A failed call is one fact: it fires `call_failed` alone.
 //!
 //! **Range**: 0 (ended well) to 1 (did not).
 //!
-//! **Source**: ours; both are what a provider's own status reports. The ratios stay at 3 until they are fitted.
+//! **Source**: ours; both are what a provider's own status reports. The ratios stay where they are until they are fitted:
+//! 3 for an empty answer, and 9 for a failed call, which has none as well.
 //!
-//! **Limits**: an error that the provider hid behind a friendly text is not seen here. A record without response, error
-//! and finish reason says nothing about the outcome.
+//! **Limits**: an error that the provider hid behind a friendly text is not seen here. A record without response and
+//! error says nothing of the answer: most logs without texts were told not to keep them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,7 +35,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { failed_likelihood_ratio: 3.0, empty_likelihood_ratio: 3.0 }
+        Settings { failed_likelihood_ratio: 9.0, empty_likelihood_ratio: 3.0 }
     }
 }
 
@@ -51,13 +52,11 @@ impl Outcome {
 }
 
 /// Whether an answer is there, `None` when the record does not say.
-fn is_answered(response: Option<&str>, has_error: bool, finish_reason: Option<&str>) -> Option<bool> {
+fn is_answered(response: Option<&str>, finish_reason: Option<&str>) -> Option<bool> {
     let is_tool_call = finish_reason.is_some_and(|reason| TOOL_FINISH_REASONS.contains(&reason));
     match response {
         Some(text) => Some(is_tool_call || !text.trim().is_empty()),
-        None if is_tool_call => Some(true),
-        None if has_error || finish_reason.is_some() => Some(false),
-        None => None,
+        None => is_tool_call.then_some(true),
     }
 }
 
@@ -82,23 +81,25 @@ impl Engine for Outcome {
         // Some providers end a call of tools with the reason of any other answer.
         let calls_tools = (!record.tool_calls.is_empty()).then_some(TOOL_FINISH_REASONS[0]);
         let finish_reason = calls_tools.or(record.finish_reason.as_deref());
-        let Some(is_answered) = is_answered(response, has_error, finish_reason) else {
+        let is_answered = is_answered(response, finish_reason);
+        if !has_error && is_answered.is_none() {
             return Some(Assessment::not_assessed("neither response nor error"));
-        };
-        let signal = |id, ratio| Signal::absent(id, Question::Degraded, Tier::Zero, (ratio, RatioSource::Default));
-        let mut failed = signal("call_failed", self.settings.failed_likelihood_ratio);
-        let mut empty = signal("empty_response", self.settings.empty_likelihood_ratio);
-        if has_error {
-            failed = failed.fire(1.0, "the call ended with an error");
         }
-        if !is_answered {
-            empty = empty.fire(1.0, "there is no response text");
-        }
-        let is_well = is_answered && !has_error;
+        let is_well = !has_error && is_answered != Some(false);
         let (status, value) = if is_well { (Status::Ok, 0.0) } else { (Status::Error, 1.0) };
-        let assessment = Assessment::new(status, value)
-            .with("has_error", Detail::Flag(has_error))
-            .with("is_answered", Detail::Flag(is_answered));
+        let mut assessment = Assessment::new(status, value).with("has_error", Detail::Flag(has_error));
+        if let Some(is_answered) = is_answered {
+            assessment = assessment.with("is_answered", Detail::Flag(is_answered));
+        }
+        let signal = |id, ratio| Signal::absent(id, Question::Degraded, Tier::Zero, (ratio, RatioSource::Default));
+        let failed = signal("call_failed", self.settings.failed_likelihood_ratio);
+        if has_error {
+            return Some(assessment.signal(failed.fire(1.0, "the call ended with an error")));
+        }
+        let mut empty = signal("empty_response", self.settings.empty_likelihood_ratio);
+        if is_answered == Some(false) {
+            empty = empty.fire(1.0, "the answer is empty");
+        }
         Some(assessment.signal(failed).signal(empty))
     }
 }
@@ -106,20 +107,44 @@ impl Engine for Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engines::testing::with_view;
 
     #[test]
     fn an_answer_is_text_or_a_tool_call() {
         let cases = [
-            ((Some("yes"), false, None), Some(true)),
-            ((Some(" \n"), false, None), Some(false)),
-            ((Some(""), false, Some("tool_calls")), Some(true)),
-            ((None, false, Some("tool_use")), Some(true)),
-            ((None, true, None), Some(false)),
-            ((None, false, Some("length")), Some(false)),
-            ((None, false, None), None),
+            ((Some("yes"), None), Some(true)),
+            ((Some(" \n"), None), Some(false)),
+            ((Some(""), Some("tool_calls")), Some(true)),
+            ((None, Some("tool_use")), Some(true)),
+            ((None, Some("length")), None),
+            ((None, None), None),
         ];
-        for ((response, has_error, finish_reason), expected) in cases {
-            assert_eq!(is_answered(response, has_error, finish_reason), expected, "{response:?} {finish_reason:?}");
+        for ((response, finish_reason), expected) in cases {
+            assert_eq!(is_answered(response, finish_reason), expected, "{response:?} {finish_reason:?}");
         }
+    }
+
+    #[test]
+    fn a_failed_call_is_one_fact_and_no_text_is_no_empty_answer() {
+        let check = |unit: &str, expected: &[&str]| {
+            let fired: Vec<&str> = with_view(unit, |view| {
+                let said = Outcome::new(Settings::default()).assess(view).unwrap();
+                said.signals.iter().filter(|signal| signal.fired).map(|signal| signal.id).collect()
+            });
+            assert_eq!(fired, expected, "{unit}");
+        };
+        check(r#"{"prompt":"p","response":"r"}"#, &[]);
+        check(r#"{"prompt":"p","response":""}"#, &["empty_response"]);
+        check(r#"{"prompt":"p","response":"","error":"timeout"}"#, &["call_failed"]);
+        check(r#"{"prompt":"p","error":"timeout"}"#, &["call_failed"]);
+        check(r#"{"prompt":"p","response":"half","error":"timeout"}"#, &["call_failed"]);
+        check(r#"{"model":"m","output_tokens":7,"finish_reason":"stop"}"#, &[]);
+        let answered = |content: &str| {
+            format!(
+                r#"{{"messages":[{{"role":"user","content":"p"}}],"response":{{"object":"chat.completion","choices":[{{"message":{{"role":"assistant"{content}}},"finish_reason":"length"}}]}}}}"#
+            )
+        };
+        check(&answered(r#","content":null"#), &["empty_response"]);
+        check(&answered(""), &[]);
     }
 }

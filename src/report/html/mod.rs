@@ -148,9 +148,7 @@ fn ledger(report: &Report) -> String {
     if report.suppressions.hits > 0 {
         parts.push(format!("{} suppressed", counted(report.suppressions.hits, "finding", "findings")));
     }
-    if let Some(unpriced) = table::unpriced(report) {
-        parts.push(text(&unpriced));
-    }
+    parts.extend(report.notices().into_iter().chain(table::unpriced(report)).map(|notice| text(&notice)));
     if !report.input.ledger_adds_up {
         parts.push("<strong>this does not add up</strong>".to_owned());
     }

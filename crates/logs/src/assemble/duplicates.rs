@@ -49,18 +49,17 @@ impl Mark {
     /// The mark of a record; `None` when its answer has no id of the provider.
     pub fn of(record: &Record<'_>) -> Option<Mark> {
         let id = record.response_id.as_deref()?;
-        if record.kind != Kind::Llm || record.format.container == Container::Native {
+        if record.kind != Kind::Llm || matches!(record.format.container, Container::NATIVE | Container::NORMAL) {
             return None;
         }
         let mut answer = hash::combine(hash::name(id), hash::name(record.response.as_deref().unwrap_or_default()));
         for call in &record.tool_calls {
             answer = hash::combine(answer, hash::combine(hash::name(&call.name), call.args.canonical_hash()));
         }
-        let texts = record.prompt.texts().map(|(_, text)| hash::name(text));
         let span = record.span.as_ref().and_then(|span| span.id.as_deref());
         let own = span.or_else(|| record.id.as_deref().filter(|own| *own != id));
         let call = Call {
-            prompt: texts.reduce(hash::combine),
+            prompt: record.prompt_hash(),
             writer: record.format,
             id: own.map(hash::name),
             begin_ms: record.timestamp_ms,
@@ -123,8 +122,8 @@ impl Answers {
 mod tests {
     use super::*;
 
-    const PAIR: Format = Format::of(Container::Pair);
-    const SPAN: Format = Format::of(Container::Otlp);
+    const PAIR: Format = Format::of(Container::PAIR);
+    const SPAN: Format = Format::of(Container::named("otlp"));
 
     fn call(prompt: Option<u64>, writer: Format, id: Option<u64>, begin_ms: Option<i64>) -> Call {
         Call { prompt, writer, id, begin_ms, latency_ms: 500 }

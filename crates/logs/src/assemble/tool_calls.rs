@@ -10,9 +10,8 @@
 //! A session that is run again may repeat its ids, so that an id is one of its session where there is one.
 //!
 //! A log may have a record of its own for a call (a span, a run, a tool record), which knows how long it took: that counts,
-//! and what the conversation tells is merged into it ([`claims`](super::claims)). It stands before the conversation as a
-//! rule. Where a trace tells of a call that was not asked for before, its records may come in the wrong order: the call
-//! then waits [`UNITS_HELD`] units for its span.
+//! and what the conversation tells is merged into it ([`claims`](super::claims)). It stands before the conversation:
+//! calls of a trace come in the order in which they began ([`traces`](super::traces)).
 //!
 //! A call without a result in the log is no record: it is judged with the answer that asks for it.
 //!
@@ -38,12 +37,12 @@ use crate::{
     hash,
     input::Place,
     record::{
-        Container, Format, Kind, LatencySource, Message, Prompt, Record, ToolCall, json::Json, piece::mcp::plain_result,
+        Container, Format, Kind, LatencySource, Message, Prompt, Record, ToolCall, json::Json, values::unwrap_container,
     },
 };
 
 use super::{
-    Joined, Limits, Whole,
+    Joined, Limits, Step,
     claims::{Claims, Names},
 };
 
@@ -53,8 +52,6 @@ const UNIQUE_ID_CHARS: usize = 16;
 const CALL_BYTES: u64 = 256;
 /// Bytes of the name of a session that its tool records repeat; of a longer one only the hash goes on.
 const SESSION_BYTES_MAX: usize = 1 << 10;
-/// Units with calls of tools that a call in a trace waits for its span.
-const UNITS_HELD: u64 = 256;
 
 /// What one unit says of calls of tools.
 #[derive(Debug)]
@@ -73,6 +70,17 @@ pub struct Traffic {
     pub format: Format,
     /// What was seen, in order.
     pub actions: Vec<Action>,
+}
+
+impl Traffic {
+    /// Notes what was seen of calls of tools in a line of a session.
+    pub(crate) fn note(step: &mut Step, scope: u64, session: Option<&Arc<str>>, actions: Vec<Action>) {
+        if !actions.is_empty() {
+            let (place, format, has_session) = (step.place.clone(), step.format, session.is_some());
+            let session = session.filter(|session| is_repeated(session)).cloned();
+            step.traffic.push(Traffic { scope, has_session, session, trace: None, place, format, actions });
+        }
+    }
 }
 
 /// Something seen of a call.
@@ -143,6 +151,26 @@ pub enum Action {
     },
 }
 
+/// By what a record of a tool is known that a conversation tells, too.
+#[derive(Debug)]
+pub struct Recorded {
+    names: Names,
+    key: u64,
+}
+
+impl Recorded {
+    /// The mark of a record; `None` where it is no call of a tool, is our own, or has no id that is the only one.
+    pub fn of(record: &Record<'_>) -> Option<Recorded> {
+        if record.kind != Kind::Tool || record.format.container == Container::NATIVE {
+            return None;
+        }
+        let id = own_id(record).filter(|id| is_unique(id))?;
+        let session = record.session_id.as_deref().map(hash::name);
+        let key = id_key(session.unwrap_or_default(), session.is_some(), id);
+        Some(Recorded { names: Names::of(&[], Some(id), "", 0), key })
+    }
+}
+
 /// What a record says of calls of tools; `None` for the most.
 pub fn traffic_of(record: &Record<'_>, place: &Place) -> Option<Traffic> {
     let has_session = record.session_id.is_some();
@@ -161,7 +189,7 @@ pub fn traffic_of(record: &Record<'_>, place: &Place) -> Option<Traffic> {
     };
     if record.kind == Kind::Tool {
         let id = own_id(record).map(str::to_owned);
-        if id.is_none() && record.format.container == Container::Native {
+        if id.is_none() && record.format.container == Container::NATIVE {
             return None;
         }
         let tool = record.tool.as_deref()?.to_owned();
@@ -190,7 +218,7 @@ pub fn traffic_of(record: &Record<'_>, place: &Place) -> Option<Traffic> {
 
 /// The id of the call that a tool record is; our own form has it for the id of the record.
 fn own_id<'r>(record: &'r Record<'_>) -> Option<&'r str> {
-    let is_native = record.format.container == Container::Native;
+    let is_native = record.format.container == Container::NATIVE;
     let id = record.call_id.as_deref().or_else(|| record.id.as_deref().filter(|_| is_native));
     id.filter(|id| !id.is_empty())
 }
@@ -280,7 +308,7 @@ impl Walk {
     fn result(&mut self, message: &Message<'_>) {
         let id = message.call_id.as_deref().filter(|id| !id.is_empty());
         let tool = message.tool.as_deref();
-        let result = plain_result(Json::String(message.text.clone().into_owned().into()));
+        let result = unwrap_container(Json::String(message.text.clone().into_owned().into()));
         let is_error = message.is_error;
         if let Some(Called { id, key, tool, args }) = self.take(id, tool) {
             let done = done_key(key, id.as_deref(), &result);
@@ -332,7 +360,7 @@ fn done_key(key: u64, id: Option<&str>, result: &Json<'_>) -> u64 {
 }
 
 /// Whether the tool records of a session repeat its name.
-pub(super) fn is_repeated(session: &str) -> bool {
+fn is_repeated(session: &str) -> bool {
     session.len() <= SESSION_BYTES_MAX
 }
 
@@ -349,12 +377,8 @@ pub struct Pairer {
     by_id: HashMap<u64, BTreeSet<u64>>,
     /// Records of the log's own of which no conversation has told yet.
     recorded: Claims,
-    /// Calls with results that wait for their spans, and until when.
-    held: Claims,
-    until: VecDeque<(u64, u64)>,
     bytes: u64,
     calls: u64,
-    units: u64,
     forgotten: u64,
 }
 
@@ -370,8 +394,6 @@ struct Open {
     tool: String,
     args: Json<'static>,
     time_ms: Option<i64>,
-    /// What a call that waits for its span has been answered.
-    answer: Option<Answer>,
     bytes: u64,
 }
 
@@ -389,7 +411,6 @@ struct Unit {
     scope: u64,
     has_session: bool,
     session: Option<Arc<str>>,
-    trace: Option<u64>,
     groups: Vec<u64>,
     place: Place,
     format: Format,
@@ -408,7 +429,7 @@ impl Unit {
         place.item = Some(place.item.unwrap_or(0).saturating_add(self.calls));
         let id_key = id.as_deref().map(|id| self.id_key(id));
         let (session, scope, format) = (self.session.clone(), self.scope, self.format);
-        Open { key, id_key, id, place, format, session, scope, tool, args, time_ms: None, answer: None, bytes: 0 }
+        Open { key, id_key, id, place, format, session, scope, tool, args, time_ms: None, bytes: 0 }
     }
 
     fn names_of(&self, open: &Open) -> Names {
@@ -427,11 +448,8 @@ impl Pairer {
             by_key: HashMap::new(),
             by_id: HashMap::new(),
             recorded: Claims::default(),
-            held: Claims::default(),
-            until: VecDeque::new(),
             bytes: 0,
             calls: 0,
-            units: 0,
             forgotten: 0,
         }
     }
@@ -440,35 +458,19 @@ impl Pairer {
     pub fn push(&mut self, traffic: Traffic) -> Vec<Joined> {
         let Traffic { scope, has_session, session, trace, place, format, actions } = traffic;
         let groups = trace.into_iter().chain(has_session.then_some(scope)).collect();
-        let mut unit = Unit { scope, has_session, session, trace, groups, place, format, calls: 0 };
-        self.units += 1;
+        let mut unit = Unit { scope, has_session, session, groups, place, format, calls: 0 };
         let mut records = Vec::new();
-        self.let_held_go(&mut records);
         for action in actions {
             self.calls += 1;
             self.act(action, &mut unit, &mut records);
         }
-        self.make_room(&mut records);
+        self.make_room();
         records
     }
 
-    /// What waits for spans that have not come.
-    pub fn finish(&mut self) -> Vec<Joined> {
-        self.until.clear();
-        (self.by_key, self.by_id, self.held) = Default::default();
-        self.bytes = 0;
-        std::mem::take(&mut self.open).into_values().filter_map(Open::join).collect()
-    }
-
     /// Whether the call of a tool record is one already, in the log or made of a conversation.
-    pub fn is_done(&self, record: &Record<'_>) -> bool {
-        let is_native = record.format.container == Container::Native;
-        let Some(id) = own_id(record).filter(|id| record.kind == Kind::Tool && !is_native && is_unique(id)) else {
-            return false;
-        };
-        let (session, names) = (record.session_id.as_deref().map(hash::name), Names::of(&[], Some(id), "", 0));
-        let is_told = self.done.contains(&id_key(session.unwrap_or_default(), session.is_some(), id));
-        self.recorded.find(&names).is_some() || is_told && self.held.find(&names).is_none()
+    pub fn is_done(&self, recorded: &Recorded) -> bool {
+        self.recorded.find(&recorded.names).is_some() || self.done.contains(&recorded.key)
     }
 
     /// The limits that were reached: name, value, how often.
@@ -510,13 +512,7 @@ impl Pairer {
                 let answer = Answer { result, is_error, time_ms: None, duration_ms: None };
                 match known {
                     Some(open) => records.push(open.answered(answer)),
-                    None => {
-                        let open = unit.call(done, id, tool, args);
-                        match unit.trace {
-                            Some(_) => self.hold_for_span(Open { answer: Some(answer), ..open }, names),
-                            None => records.push(open.answered(answer)),
-                        }
-                    }
+                    None => records.push(unit.call(done, id, tool, args).answered(answer)),
                 }
             }
             Action::Recorded { id, tool, args } => self.record(id.as_deref(), &tool, args, unit),
@@ -527,9 +523,7 @@ impl Pairer {
     fn record(&mut self, id: Option<&str>, tool: &str, args: u64, unit: &Unit) {
         let names = Names::of(&unit.groups, id, tool, args);
         let asked = id.filter(|id| is_unique(id)).map(|id| unit.id_key(id));
-        if let Some(number) = self.held.take(&names) {
-            self.take(number);
-        } else if let Some(open) = asked.and_then(|key| self.by_key.get(&key).copied()).and_then(|n| self.take(n)) {
+        if let Some(open) = asked.and_then(|key| self.by_key.get(&key).copied()).and_then(|n| self.take(n)) {
             self.done.put(open.key, ());
         } else if !names.is_empty() {
             self.recorded.put(self.calls, names);
@@ -558,33 +552,18 @@ impl Pairer {
         self.insert(open);
     }
 
-    /// Lets a call with its result wait for its span.
-    fn hold_for_span(&mut self, open: Open, names: Names) {
-        self.held.put(self.calls, names);
-        self.until.push_back((self.units + UNITS_HELD, self.calls));
-        self.insert(open);
-    }
-
     fn insert(&mut self, mut open: Open) {
         let session = open.session.as_ref().map_or(0, |session| session.len());
         let texts = open.tool.len() + open.id.as_ref().map_or(0, String::len) + session;
-        let result = open.answer.as_ref().map_or(0, |answer| weight(&answer.result));
-        open.bytes = CALL_BYTES + texts as u64 + weight(&open.args) + result;
+        open.bytes = CALL_BYTES + texts as u64 + open.args.weight_bytes() as u64;
         self.bytes += open.bytes;
         self.open.insert(self.calls, open);
     }
 
-    fn let_held_go(&mut self, records: &mut Vec<Joined>) {
-        while let Some((_, number)) = self.until.front().copied().filter(|(until, _)| *until <= self.units) {
-            self.until.pop_front();
-            records.extend(self.take(number).and_then(Open::join));
-        }
-    }
-
-    fn make_room(&mut self, records: &mut Vec<Joined>) {
+    fn make_room(&mut self) {
         while self.open.len() > self.limits.calls_max || self.bytes > self.limits.bytes_max {
             let Some(oldest) = self.open.keys().next().copied() else { return };
-            records.extend(self.take(oldest).and_then(Open::join));
+            self.take(oldest);
             self.forgotten += 1;
         }
     }
@@ -592,10 +571,6 @@ impl Pairer {
     fn take(&mut self, number: u64) -> Option<Open> {
         let open = self.open.remove(&number)?;
         self.bytes -= open.bytes;
-        if open.answer.is_some() {
-            self.held.remove(number);
-            return Some(open);
-        }
         self.by_key.remove(&open.key);
         if let Some(id) = open.id_key
             && let Some(numbers) = self.by_id.get_mut(&id)
@@ -610,12 +585,6 @@ impl Pairer {
 }
 
 impl Open {
-    /// The record of a call that has its result.
-    fn join(mut self) -> Option<Joined> {
-        let answer = self.answer.take()?;
-        Some(self.answered(answer))
-    }
-
     fn answered(self, answer: Answer) -> Joined {
         let Open { id, place, format, session, scope, tool, args, time_ms, .. } = self;
         let Answer { result, is_error, time_ms: end_ms, duration_ms } = answer;
@@ -634,22 +603,13 @@ impl Open {
             None => LatencySource::StartAndEnd,
         });
         record.result = Some(result);
-        let mut joined = Joined::new(place, format, Whole::Record(Box::new(record)));
-        (joined.is_further, joined.scope, joined.is_paired) = (true, Some(scope), true);
+        record.scope = Some(scope);
+        let mut joined = Joined::record(place, record);
+        (joined.is_further, joined.is_paired) = (true, true);
         joined
     }
 }
 
 fn error_text(result: &Json<'_>) -> String {
     result.as_str().map_or_else(|| "the tool failed".to_owned(), str::to_owned)
-}
-
-/// About how many bytes a value takes.
-pub(super) fn weight(value: &Json<'_>) -> u64 {
-    match value {
-        Json::String(text) => text.len() as u64,
-        Json::Array(items) => items.iter().map(|item| 32 + weight(item)).sum(),
-        Json::Object(entries) => entries.iter().map(|(key, value)| 56 + key.len() as u64 + weight(value)).sum(),
-        _ => 0,
-    }
 }

@@ -1,219 +1,288 @@
-//! Plain, gzip or zstd, told apart by the first bytes and not by the name: it works for standard input as well.
+//! Plain, gzip, zstd, bzip2 or xz, told apart by the first bytes and not by the name: it works for standard input as well.
 //!
-//! Gzip may have several members (as `cat a.gz b.gz` gives) and zstd several frames, skippable ones among them. Nothing
-//! is ever decompressed as a whole, so that a small file that unpacks to a large one costs time and no memory.
+//! All of them may have several members or frames (as `cat a.gz b.gz` gives). Nothing is ever decompressed as a whole.
 //!
-//! **Limits**: a zstd frame may ask for a window of [`MAX_ZSTD_WINDOW_BYTES`] and no dictionary. The checksums of
-//! gzip are verified, those of zstd are not. Other archives, also inside of these, are named in the error with the
-//! command that reads them, and not read.
+//! **Limits**: what a source unpacks to is bounded ([`Unpacking`]), so that a small file that unpacks to a huge one does not take
+//! the whole day. A zstd frame may ask for a window of [`MAX_ZSTD_WINDOW_BYTES`] and no dictionary, an xz stream for
+//! [`MAX_XZ_MEMORY_KIB`]. Checksums are verified, except those of zstd. Archives and files of other formats, also inside of
+//! these, are told by [`magic`](super::magic); compression inside of compression is named in the error and not read.
 
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::{
+    io::{self, BufRead, BufReader, Cursor, Read},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
+use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
+use lzma_rust2::XzReader;
 use ruzstd::decoding::{
     BlockDecodingStrategy, FrameDecoder,
     errors::{FrameDecoderError, ReadFrameHeaderError},
 };
 
+use super::magic::{self, Compression, FIRST_BYTES, Holds};
+
 /// The largest window that a zstd frame may ask for: 128 MiB, what `zstd -d` allows by default.
 pub const MAX_ZSTD_WINDOW_BYTES: u64 = 128 << 20;
+
+/// The memory that an xz stream may ask for, in KiB: 256 MiB, four times what `xz -9` does.
+pub const MAX_XZ_MEMORY_KIB: u32 = 256 << 10;
 
 /// Any source of bytes.
 pub type Input = Box<dyn Read + Send>;
 
+/// How much a source may unpack to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unpacking {
+    /// Bytes at most.
+    pub max_bytes: u64,
+    /// The limit that this comes from: its name and its value.
+    pub limit: (&'static str, u64),
+}
+
+impl Read for Decompressed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if !self.first.is_empty() {
+            let count = self.first.len().min(buffer.len());
+            buffer[..count].copy_from_slice(&self.first[..count]);
+            self.first.drain(..count);
+            return Ok(count);
+        }
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.input.read(buffer),
+        }
+    }
+}
+
+impl Unpacking {
+    /// As much as there is.
+    pub const ALL: Unpacking = Unpacking { max_bytes: u64::MAX, limit: ("max_unpacked_bytes", u64::MAX) };
+}
+
 /// A source of bytes, decompressed as it is read.
 pub struct Decompressed {
-    codec: Codec,
+    input: Input,
+    compression: Option<Compression>,
+    holds: Holds,
     /// The first bytes that were decompressed, to tell what they are, and the error that ended them.
     first: Vec<u8>,
     failed: Option<io::Error>,
-    plain_bytes: u64,
+    bytes_on_disk: Arc<AtomicU64>,
 }
-
-enum Codec {
-    Plain(Started),
-    Gzip(Box<MultiGzDecoder<Compressed>>),
-    Zstd(Box<ZstdFrames>),
-}
-
-/// The first bytes, which were read to tell the format, and the rest.
-type Started = io::Chain<Cursor<Vec<u8>>, Input>;
-type Compressed = BufReader<Counted>;
 
 impl Decompressed {
-    /// Reads the first bytes of `input` and chooses the format by them.
-    pub fn open(mut input: Input) -> io::Result<Decompressed> {
-        let mut first = Vec::new();
-        (&mut input).take(FIRST_BYTES as u64).read_to_end(&mut first)?;
-        if let Some(Other { name, command, .. }) = other_format(&first) {
-            return Err(io::Error::other(format!("this is {name}; {command}")));
+    /// Reads the first bytes of `input` and chooses the format by them. What holds no text is an error with the command
+    /// that makes text of it.
+    pub fn open(input: Input) -> io::Result<Decompressed> {
+        let opened = Decompressed::sniff(input, Unpacking::ALL)?;
+        match opened.holds {
+            Holds::Text => Ok(opened),
+            Holds::Zip => Err(opened.refused(magic::ZIP)),
+            Holds::Parquet => Err(opened.refused(magic::PARQUET)),
         }
-        let outer = compression_of(&first);
-        let started = Cursor::new(first).chain(input);
-        let compressed = |started| BufReader::with_capacity(COMPRESSED_BUFFER_BYTES, Counted { started, bytes: 0 });
-        let codec = match outer {
-            Some(GZIP) => Codec::Gzip(Box::new(MultiGzDecoder::new(compressed(started)))),
-            Some(_) => Codec::Zstd(Box::new(ZstdFrames::new(compressed(started)))),
-            None => Codec::Plain(started),
+    }
+
+    /// As [`Decompressed::open`], of what has no end: nothing but text, which is known by its first line.
+    pub fn endless(mut input: Input) -> io::Result<Decompressed> {
+        let first = first_bytes(&mut input)?;
+        if magic::compression_of(&first).is_some() || magic::holds(&first) != Ok(Holds::Text) {
+            return Err(io::Error::other("only text can be followed"));
+        }
+        Decompressed::sniff(Box::new(Cursor::new(first).chain(input)), Unpacking::ALL)
+    }
+
+    /// As [`Decompressed::open`], for who can read zip and Parquet. How much it gives is bounded by `unpacking`.
+    pub fn sniff(mut input: Input, unpacking: Unpacking) -> io::Result<Decompressed> {
+        let first = first_bytes(&mut input)?;
+        let compression = magic::compression_of(&first);
+        let holds = match compression {
+            None => magic::holds(&first).map_err(|other| refused(other, None))?,
+            Some(_) => Holds::Text,
         };
-        let mut opened = Decompressed { codec, first: Vec::new(), failed: None, plain_bytes: 0 };
-        if let Some(outer) = outer {
+        let bytes_on_disk = Arc::new(AtomicU64::new(0));
+        let counted = Counted { input: Cursor::new(first).chain(input), bytes: bytes_on_disk.clone() };
+        let input: Input = match compression {
+            None => Box::new(counted),
+            Some(compression) => {
+                Box::new(Unpacked::new(unpacked(counted, compression), compression.as_str(), unpacking))
+            }
+        };
+        let (first, failed) = (Vec::new(), None);
+        let mut opened = Decompressed { input, compression, holds, first, failed, bytes_on_disk };
+        if let Some(outer) = compression {
             opened.look_inside(outer)?;
         }
         Ok(opened)
     }
 
     /// What is compressed may be a format that is not read.
-    fn look_inside(&mut self, outer: &str) -> io::Result<()> {
-        let mut first = Vec::new();
-        self.failed = self.decompress(&mut first, FIRST_BYTES).err();
-        let what = match (other_format(&first), compression_of(&first)) {
-            (Some(Other { name, command, .. }), _) => {
-                format!("{name} inside of {outer}; decompress it, then {command}")
-            }
-            (None, Some(inner)) => format!("{inner} inside of {outer}; decompress it once"),
-            (None, None) => {
-                self.first = first;
-                return Ok(());
-            }
-        };
-        Err(io::Error::other(format!("this is {what}")))
+    fn look_inside(&mut self, outer: Compression) -> io::Result<()> {
+        let first = self.peek(FIRST_BYTES).to_vec();
+        if let Some(inner) = magic::compression_of(&first) {
+            let what = format!("this is {} inside of {}; decompress it once", inner.as_str(), outer.as_str());
+            return Err(io::Error::other(what));
+        }
+        self.holds = magic::holds(&first).map_err(|other| refused(other, Some(outer)))?;
+        Ok(())
+    }
+
+    /// What the bytes are.
+    pub fn holds(&self) -> Holds {
+        self.holds
+    }
+
+    /// How they are compressed.
+    pub fn compression(&self) -> Option<Compression> {
+        self.compression
+    }
+
+    /// The error that says what it is, for where that cannot be read.
+    pub(super) fn refused(&self, other: magic::Other) -> io::Error {
+        refused(other, self.compression)
+    }
+
+    /// The first `count` bytes, fewer where there are not so many. They are still to be read.
+    pub fn peek(&mut self, count: usize) -> &[u8] {
+        if self.failed.is_none() && self.first.len() < count {
+            let missing = (count - self.first.len()) as u64;
+            self.failed = (&mut self.input).take(missing).read_to_end(&mut self.first).err();
+        }
+        &self.first[..self.first.len().min(count)]
     }
 
     /// Appends up to `limit` bytes to `buffer` and says how many; fewer than `limit` only at the end. What could be
     /// read before an error is in `buffer`.
     pub fn fill(&mut self, buffer: &mut Vec<u8>, limit: usize) -> io::Result<usize> {
-        let known = self.first.len().min(limit);
-        buffer.extend(self.first.drain(..known));
-        if known == limit {
-            return Ok(known);
-        }
-        match self.failed.take() {
-            Some(error) => Err(error),
-            None => self.decompress(buffer, limit - known).map(|count| known + count),
-        }
-    }
-
-    fn decompress(&mut self, buffer: &mut Vec<u8>, limit: usize) -> io::Result<usize> {
-        let before = buffer.len();
         buffer.reserve(limit);
-        let limit = limit as u64;
-        let result = match &mut self.codec {
-            Codec::Plain(input) => input.take(limit).read_to_end(buffer),
-            Codec::Gzip(input) => input.take(limit).read_to_end(buffer).map_err(|error| name_error(GZIP, error)),
-            Codec::Zstd(input) => input.take(limit).read_to_end(buffer).map_err(|error| name_error(ZSTD, error)),
-        };
-        self.plain_bytes += (buffer.len() - before) as u64;
-        result
+        self.take(limit as u64).read_to_end(buffer)
     }
 
     /// Bytes taken from the source so far, before decompression.
     pub fn bytes_on_disk(&self) -> u64 {
-        match &self.codec {
-            Codec::Plain(_) => self.plain_bytes,
-            Codec::Gzip(input) => input.get_ref().get_ref().bytes,
-            Codec::Zstd(input) => input.source.get_ref().bytes,
-        }
+        self.bytes_on_disk.load(Ordering::Relaxed)
+    }
+}
+
+/// What decompresses `input`.
+fn unpacked(input: impl Read + Send + 'static, compression: Compression) -> Input {
+    let input = BufReader::with_capacity(COMPRESSED_BUFFER_BYTES, input);
+    match compression {
+        Compression::Gzip => Box::new(MultiGzDecoder::new(input)),
+        Compression::Zstd => Box::new(ZstdFrames::new(input)),
+        Compression::Bzip2 => Box::new(MultiBzDecoder::new(input)),
+        Compression::Xz => Box::new(XzReader::new_mem_limit(input, true, MAX_XZ_MEMORY_KIB)),
     }
 }
 
 const COMPRESSED_BUFFER_BYTES: usize = 128 << 10;
 
-/// RFC 1952, section 2.3.1.
-const GZIP_MAGIC: &[u8] = b"\x1F\x8B";
-
-/// Bytes that tell a format: those up to the end of the mark in the first header of a tar archive.
-const FIRST_BYTES: usize = 262;
-
-/// A format that logs are kept in and that is not read here.
-#[derive(Clone, Copy)]
-struct Other {
-    /// What its files begin with, from `at` on.
-    magic: &'static [u8],
-    at: usize,
-    name: &'static str,
-    /// What to do with it.
-    command: &'static str,
+/// Enough bytes to tell the format, or all there are.
+fn first_bytes(input: &mut Input) -> io::Result<Vec<u8>> {
+    let mut first = vec![0; FIRST_BYTES];
+    let mut length = 0;
+    while length < FIRST_BYTES && !magic::is_decided(&first[..length]) {
+        match input.read(&mut first[length..]) {
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    first.truncate(length);
+    Ok(first)
 }
 
-const fn other(magic: &'static [u8], name: &'static str, command: &'static str) -> Other {
-    Other { magic, at: 0, name, command }
+fn refused(other: magic::Other, outer: Option<Compression>) -> io::Error {
+    let magic::Other { name, command, .. } = other;
+    io::Error::other(match outer {
+        None => format!("this is {name}; {command}"),
+        // tar takes the compression off by itself.
+        Some(outer) if other == magic::TAR => format!("this is {name} inside of {outer}; {command}"),
+        Some(outer) => format!("this is {name} inside of {outer}; decompress it, then {command}"),
+    })
 }
 
-/// POSIX.1-1988, ustar.
-const TAR: Other = Other {
-    magic: b"ustar",
-    at: 257,
-    name: "a tar archive",
-    command: "read its files with `tar -xOf FILE | llmverify audit -`",
-};
-const UNZIP: &str = "read its files with `unzip -p FILE | llmverify audit -`, or make JSON of an Inspect log with `inspect log dump FILE.eval > FILE.json`";
-
-const OTHER_FORMATS: [Other; 7] = [
-    other(b"\xFD7zXZ\0", "an xz file", "read it with `xz -dc FILE | llmverify audit -`"),
-    other(b"BZh", "a bzip2 file", "read it with `bzip2 -dc FILE | llmverify audit -`"),
-    other(b"PK\x03\x04", "a zip archive", UNZIP),
-    other(b"PK\x05\x06", "an empty zip archive", UNZIP),
-    other(b"7z\xBC\xAF\x27\x1C", "a 7z archive", "read its files with `7z x -so FILE | llmverify audit -`"),
-    other(
-        b"PAR1",
-        "a Parquet file",
-        "convert it with `duckdb -c \"COPY (SELECT * FROM 'FILE.parquet') TO 'FILE.jsonl' (FORMAT json)\"`",
-    ),
-    TAR,
-];
-
-fn other_format(first: &[u8]) -> Option<Other> {
-    OTHER_FORMATS.into_iter().find(|other| first.get(other.at..).is_some_and(|rest| rest.starts_with(other.magic)))
+/// What was unpacked, no more of it than is allowed. Its errors name the format.
+pub(super) struct Unpacked {
+    input: Input,
+    format: &'static str,
+    limit: (&'static str, u64),
+    /// Bytes that may still come. Members of one archive share it.
+    left: Arc<AtomicU64>,
 }
 
-const GZIP: &str = "gzip";
-const ZSTD: &str = "zstd";
+impl Unpacked {
+    fn new(input: Input, format: &'static str, unpacking: Unpacking) -> Unpacked {
+        Unpacked::with_shared(input, format, unpacking.limit, Arc::new(AtomicU64::new(unpacking.max_bytes)))
+    }
 
-fn compression_of(first: &[u8]) -> Option<&'static str> {
-    if first.starts_with(GZIP_MAGIC) { Some(GZIP) } else { is_zstd(first).then_some(ZSTD) }
-}
+    pub(super) fn with_shared(
+        input: Input,
+        format: &'static str,
+        limit: (&'static str, u64),
+        left: Arc<AtomicU64>,
+    ) -> Unpacked {
+        Unpacked { input, format, limit, left }
+    }
 
-/// RFC 8878, sections 3.1.1 and 3.1.2: a frame, or a skippable frame.
-fn is_zstd(first: &[u8]) -> bool {
-    match first {
-        [0x28, 0xB5, 0x2F, 0xFD, ..] => true,
-        [low, 0x2A, 0x4D, 0x18, ..] => (0x50..=0x5F).contains(low),
-        _ => false,
+    fn name(&self, error: io::Error) -> io::Error {
+        let format = self.format;
+        let message = match error.kind() {
+            io::ErrorKind::Interrupted => return error,
+            io::ErrorKind::UnexpectedEof => format!("the {format} data is cut off"),
+            _ => format!("the {format} data is damaged: {error}"),
+        };
+        io::Error::new(error.kind(), message)
     }
 }
 
-fn name_error(format: &str, error: io::Error) -> io::Error {
-    let message = match error.kind() {
-        io::ErrorKind::UnexpectedEof => format!("the {format} data is cut off"),
-        _ => format!("the {format} data is damaged: {error}"),
-    };
-    io::Error::new(error.kind(), message)
+impl Read for Unpacked {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.left.load(Ordering::Relaxed);
+        let room = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+        // At the limit one byte tells whether there is more.
+        let result = match room {
+            0 if !buffer.is_empty() => self.input.read(&mut [0]),
+            _ => self.input.read(&mut buffer[..room]),
+        };
+        let count = result.map_err(|error| self.name(error))?;
+        if count > room {
+            let ((name, value), format) = (self.limit, self.format);
+            let reason = format!("the {format} data unpacks to more than {name} allows, which is {value}");
+            return Err(io::Error::other(reason));
+        }
+        self.left.store(left - count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
 }
 
 /// Counts what is read through it.
-struct Counted {
-    started: Started,
-    bytes: u64,
+struct Counted<R> {
+    input: R,
+    bytes: Arc<AtomicU64>,
 }
 
-impl Read for Counted {
+impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.started.read(buffer)?;
-        self.bytes += count as u64;
+        let count = self.input.read(buffer)?;
+        self.bytes.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
     }
 }
 
 /// The frames of a zstd stream, one after another.
-struct ZstdFrames {
-    source: Compressed,
+pub(super) struct ZstdFrames<R> {
+    source: R,
     decoder: FrameDecoder,
     is_in_frame: bool,
 }
 
-impl ZstdFrames {
-    fn new(source: Compressed) -> ZstdFrames {
+impl<R: BufRead> ZstdFrames<R> {
+    pub(super) fn new(source: R) -> ZstdFrames<R> {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(MAX_ZSTD_WINDOW_BYTES);
         ZstdFrames { source, decoder, is_in_frame: false }
@@ -246,7 +315,7 @@ impl ZstdFrames {
     }
 }
 
-impl Read for ZstdFrames {
+impl<R: BufRead> Read for ZstdFrames<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if buffer.is_empty() {
             return Ok(0);
@@ -281,7 +350,7 @@ mod tests {
     use proptest::prelude::*;
     use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-    use super::*;
+    use super::{magic::Other, *};
 
     fn gzip(text: &[u8]) -> Vec<u8> {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
@@ -311,23 +380,38 @@ mod tests {
         }
     }
 
+    fn bzip2(text: &[u8]) -> Vec<u8> {
+        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        encoder.write_all(text).and_then(|()| encoder.finish()).expect("memory can be written to")
+    }
+
+    fn xz(text: &[u8]) -> Vec<u8> {
+        let mut encoder = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(1)).expect("xz");
+        encoder.write_all(text).and_then(|()| encoder.finish()).expect("memory can be written to")
+    }
+
+    type Pack = fn(&[u8]) -> Vec<u8>;
+    const PACKS: [(&str, Pack); 4] = [("gzip", gzip), ("zstd", zstd), ("bzip2", bzip2), ("xz", xz)];
+
     #[test]
     fn formats_are_told_by_their_first_bytes() {
+        #[track_caller]
+        fn check(input: &[u8], text: &[u8]) {
+            for limit in [1 << 20, 1000] {
+                assert!(read(input, limit) == (text.to_vec(), None), "{:?}", &input[..8]);
+            }
+        }
         let text = b"{\"a\":1}\n".repeat(100_000);
         let (front, back) = text.split_at(1234);
-        let skippable = b"\x5A\x2A\x4D\x18\x03\0\0\0abc";
-        for input in [
-            text.clone(),
-            gzip(&text),
-            [gzip(front), gzip(b""), gzip(back)].concat(),
-            zstd(&text),
-            [zstd(front), skippable.to_vec(), zstd(b""), zstd(back)].concat(),
-            [skippable.to_vec(), zstd(&text)].concat(),
-        ] {
-            assert!(read(&input, 1 << 20) == (text.clone(), None), "{:?}", &input[..8]);
-            assert!(read(&input, 1000) == (text.clone(), None), "{:?}", &input[..8]);
+        check(&text, &text);
+        for (_, pack) in PACKS {
+            check(&pack(&text), &text);
+            check(&[pack(front), pack(b""), pack(back)].concat(), &text);
         }
-        for short in [&b""[..], b"\x28", b"\x28\xB5\x2F", b"\x1F", b"{}"] {
+        let skippable = b"\x5A\x2A\x4D\x18\x03\0\0\0abc";
+        check(&[zstd(front), skippable.to_vec(), zstd(back)].concat(), &text);
+        check(&[skippable.to_vec(), zstd(&text)].concat(), &text);
+        for short in [&b""[..], b"\x28", b"\x28\xB5\x2F", b"\x1F", b"{}", b"BZh9"] {
             assert_eq!(read(short, 10), (short.to_vec(), None));
         }
     }
@@ -335,45 +419,77 @@ mod tests {
     #[test]
     fn what_was_read_before_a_cut_is_kept() {
         let text: Vec<u8> =
-            (0..100_000_u32).flat_map(|i| format!("{}\n", i.wrapping_mul(2_654_435_761)).into_bytes()).collect();
-        for (format, packed) in [("gzip", gzip(&text)), ("zstd", zstd(&text))] {
+            (0..300_000_u32).flat_map(|i| format!("{}\n", i.wrapping_mul(2_654_435_761)).into_bytes()).collect();
+        for (format, pack) in PACKS {
+            let packed = pack(&text);
             let (got, error) = read(&packed[..packed.len() / 2], 1 << 20);
             assert!(!got.is_empty() && text.starts_with(&got), "{format}");
             assert_eq!(error, Some(format!("the {format} data is cut off")));
+            if format == "zstd" {
+                continue;
+            }
+            let mut damaged = packed;
+            let middle = damaged.len() / 2;
+            damaged[middle] ^= 0x55;
+            let error = read(&damaged, 1 << 20).1;
+            assert!(error.as_ref().is_some_and(|error| error.starts_with(&format!("the {format} data"))), "{error:?}");
         }
-        let mut damaged = gzip(&text);
-        let checksum = damaged.len() - 8;
-        damaged[checksum] ^= 1;
-        let (got, error) = read(&damaged, 1 << 20);
-        assert!(got == text && error.is_some_and(|error| error.starts_with("the gzip data is damaged")));
     }
 
     #[test]
     fn other_formats_are_named() {
-        for Other { magic, at, name, command } in OTHER_FORMATS {
-            let file = [&vec![b'a'; at][..], magic, &[0; 20]].concat();
+        for Other { magic: mark, at, name, command } in magic::OTHERS {
+            let file = [&vec![b'a'; at][..], mark, &[0; 20]].concat();
             assert_eq!(read(&file, 10).1, Some(format!("this is {name}; {command}")));
-            assert!(at + magic.len() <= FIRST_BYTES && command.contains('`'));
-            for (outer, packed) in [("gzip", gzip(&file)), ("zstd", zstd(&file))] {
-                let expected = format!("this is {name} inside of {outer}; decompress it, then {command}");
-                assert_eq!(read(&packed, 10), (Vec::new(), Some(expected)));
+            for (outer, pack) in PACKS {
+                let then = if mark == magic::TAR.magic { "" } else { "decompress it, then " };
+                let expected = format!("this is {name} inside of {outer}; {then}{command}");
+                assert_eq!(read(&pack(&file), 10), (Vec::new(), Some(expected)));
             }
         }
-        let twice = read(&gzip(&gzip(b"{}")), 10).1;
-        assert_eq!(twice.as_deref(), Some("this is gzip inside of gzip; decompress it once"));
+        let twice = read(&xz(&gzip(b"{}")), 10).1;
+        assert_eq!(twice.as_deref(), Some("this is gzip inside of xz; decompress it once"));
+        assert!(read(b"PK\x03\x04", 10).1.is_some_and(|error| error.starts_with("this is a zip archive; ")));
+    }
+
+    #[test]
+    fn what_data_unpack_to_is_bounded() {
+        let text = b"{}\n".repeat(1000);
+        for (format, pack) in PACKS {
+            for (max_bytes, limit) in [(2999, 7), (2999, 10_000), (100, 100), (1, 1000)] {
+                let unpacking = Unpacking { max_bytes, limit: ("max_unpacked_bytes", 5) };
+                let input: Input = Box::new(Cursor::new(pack(&text)));
+                let (mut got, mut result) = (Vec::new(), Ok(limit));
+                match Decompressed::sniff(input, unpacking) {
+                    Ok(mut opened) => {
+                        while matches!(result, Ok(count) if count == limit) {
+                            result = opened.fill(&mut got, limit);
+                        }
+                    }
+                    Err(error) => result = Err(error),
+                }
+                let expected = format!("the {format} data unpacks to more than max_unpacked_bytes allows, which is 5");
+                assert_eq!((got.len() as u64, result.map_err(|error| error.to_string())), (max_bytes, Err(expected)));
+            }
+            let unpacking = Unpacking { max_bytes: 3000, ..Unpacking::ALL };
+            let mut got = Vec::new();
+            let mut opened = Decompressed::sniff(Box::new(Cursor::new(pack(&text))), unpacking).expect(format);
+            assert_eq!((opened.fill(&mut got, 10_000).ok(), got.len()), (Some(3000), 3000));
+        }
     }
 
     proptest! {
         #[test]
         fn damaged_data_ends_in_bytes_or_an_error(
-            at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<prop::sample::Index>(), is_zstd in any::<bool>()
+            at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<prop::sample::Index>(),
+            (_, pack) in prop::sample::select(PACKS.to_vec())
         ) {
             let text = b"{\"prompt\":\"a\",\"response\":\"b\"}\n{\"prompt\":\"c\"}\n".repeat(20);
-            let mut packed = if is_zstd { zstd(&text) } else { gzip(&text) };
+            let mut packed = pack(&text);
             let at = 4 + at.index(packed.len() - 4);
             packed[at] = byte;
             packed.truncate(packed.len() - cut.index(packed.len()) / 8);
-            let mut decompressed = Decompressed::open(Box::new(Cursor::new(packed)))?;
+            let Ok(mut decompressed) = Decompressed::open(Box::new(Cursor::new(packed))) else { return Ok(()) };
             let mut got = Vec::new();
             let _ = decompressed.fill(&mut got, 1 << 20);
             prop_assert!(got.len() <= 1 << 20);

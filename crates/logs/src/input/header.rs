@@ -1,9 +1,11 @@
-//! The header of a table: the first line of a CSV or TSV file.
+//! The header of a table: the first line of a CSV or TSV file, or the names of a table with bars and rules ([`ruled`](super::ruled)).
 //!
 //! A table is told by the name of its source (`.csv`, `.tsv`, also when compressed), or by a first line that is no JSON
 //! and has at least [`KNOWN_NAMES_MIN`] names that logs of calls have.
 
 use std::borrow::Cow;
+
+use super::ruled::Ruled;
 
 /// Names of columns that must be known before a line is taken for a header.
 const KNOWN_NAMES_MIN: usize = 2;
@@ -51,6 +53,8 @@ pub struct Header {
     pub names: Vec<String>,
     /// What stands between two cells.
     pub delimiter: u8,
+    /// How rows are told apart when the table is one that terminals show; `None` for CSV.
+    pub ruled: Option<Ruled>,
 }
 
 impl Header {
@@ -62,6 +66,16 @@ impl Header {
             .into_iter()
             .find(|(end, _)| name.ends_with(end))
             .map(|(_, delimiter)| delimiter)
+    }
+
+    /// The separator that a first line tells to spreadsheets, as in `sep=;`.
+    pub fn separator_of(line: &[u8]) -> Option<u8> {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
+        match line {
+            [b's' | b'S', b'e' | b'E', b'p' | b'P', b'=', separator] if separator.is_ascii() => Some(*separator),
+            _ => None,
+        }
     }
 
     /// The header that a first line is: any line where the source is known to be a table, else one with known names.
@@ -82,7 +96,10 @@ impl Header {
 
     /// The cells of a row by the names of their columns, fewer where the row is short; the reason when it cannot be one of this table.
     pub fn cells(&self, row: &[u8]) -> Result<Vec<(&str, String)>, String> {
-        let cells = cells(row, self.delimiter).ok_or("a row that breaks off inside of quotes")?;
+        let cells = match &self.ruled {
+            Some(ruled) => ruled.row(row, self.names.len())?,
+            None => cells(row, self.delimiter).ok_or("a row that breaks off inside of quotes")?,
+        };
         if cells.len() > self.names.len() {
             return Err(format!("a row of {} cells where the header has {}", cells.len(), self.names.len()));
         }
@@ -91,7 +108,11 @@ impl Header {
 
     fn read(line: &[u8], delimiter: u8) -> Option<Header> {
         let names: Vec<String> = cells(line, delimiter)?.into_iter().map(|name| name.trim().to_owned()).collect();
-        (names.len() > 1 && names.iter().all(|name| !name.is_empty())).then_some(Header { names, delimiter })
+        (names.len() > 1 && names.iter().all(|name| !name.is_empty())).then_some(Header {
+            names,
+            delimiter,
+            ruled: None,
+        })
     }
 
     fn known_names(&self) -> usize {
@@ -136,11 +157,25 @@ mod tests {
         check("a;b", "X.CSV.gz", Some(&["a", "b"]));
         check("a\tb", "x.tsv", Some(&["a", "b"]));
         check("Prompt,Latency (ms),x", "-", Some(&["Prompt", "Latency (ms)", "x"]));
+        check("prompt|x", "-", None);
         check("prompt\tresponse", "-", Some(&["prompt", "response"]));
         check("2026-01-01 INFO started, model loaded", "-", None);
         check("error, input", "-", Some(&["error", "input"]));
         check("prompt", "x.csv", None);
         check("a,b", "x.jsonl", None);
+    }
+
+    #[test]
+    fn a_first_line_may_tell_the_separator() {
+        let check =
+            |line: &str, expected: Option<u8>| assert_eq!(Header::separator_of(line.as_bytes()), expected, "{line}");
+        check("sep=;", Some(b';'));
+        check("Sep=\t\r", Some(b'\t'));
+        check("\"sep=|\"", Some(b'|'));
+        check("sep=", None);
+        check("sep=;;", None);
+        check("sep=\u{e9}", None);
+        check("separator", None);
     }
 
     #[test]

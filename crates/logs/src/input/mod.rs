@@ -1,26 +1,47 @@
 //! Bytes become units: paths, globs, folders and standard input, plain or compressed, cut into batches of whole units.
 //!
 //! A *unit* is what should be one record: a line of a JSON Lines file, an element of a JSON array, or one object of a
-//! stream of pretty-printed objects. Units are found here and parsed elsewhere; a unit that cannot even be cut out
+//! stream of pretty-printed objects, or an element of an array in a large document. Units are found here and parsed elsewhere; a unit that cannot even be cut out
 //! (too large, unreadable) travels as [`Content::Rejected`] in its place, so that nothing is lost or counted twice.
 //!
+//! - [`names`]: which files of a folder are logs
 //! - [`paths`]: arguments → ordered list of sources
-//! - [`compression`]: gzip and zstd, by magic bytes
+//! - `zip`: the members of an archive; `store`: bytes that can be read at any place
+//! - [`magic`]: what the first bytes say
+//! - [`compression`]: gzip, zstd, bzip2 and xz
 //! - [`framing`]: bytes → units; `scanner` finds where a value ends
+//! - `parquet` (a feature): rows of Parquet files, and tables that are written as such
+//! - `yaml`: pieces of YAML → JSON
+//! - [`shell`]: what stands around the elements of a document that is too large to be one unit
 //! - [`header`]: the first line of a table (CSV)
+//! - [`ruled`]: tables as psql and mysql show them
+//! - [`live`]: pipes, and files that grow
 //! - [`reader`]: sources → [`Batch`]es, in order, bounded in memory
 
 pub mod compression;
 pub mod framing;
 pub mod header;
+pub mod live;
+pub mod magic;
+pub mod names;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub mod paths;
 pub mod reader;
+pub mod ruled;
 mod scanner;
+pub mod shell;
+mod store;
+mod yaml;
+mod zip;
 
 use std::{ops::Range, sync::Arc};
 
 pub use header::Header;
+pub use live::Stop;
+pub use paths::{LeftOut, Why};
 pub use reader::{Limits, Reader, Totals};
+pub use shell::{Rest, Shell};
 
 /// Where a unit stands: enough to find it again with `sed -n LINEp` or `dd`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +80,8 @@ pub struct Unit {
     pub byte: u64,
     /// What it holds.
     pub content: Content,
+    /// The document of which it is an element, when that was too large to be one unit, and its shell is not.
+    pub shell: Option<Arc<Shell>>,
 }
 
 /// What a unit holds.
@@ -66,6 +89,9 @@ pub struct Unit {
 pub enum Content {
     /// Bytes to parse, as a range of [`Batch::bytes`]; never blank.
     Text(Range<usize>),
+    /// What is left of a large document whose elements were units of their own. It stands where the document begins, and
+    /// comes behind its elements.
+    Rest(Rest),
     /// A unit that could not be cut out, and why.
     Rejected(Cut),
 }

@@ -1,35 +1,40 @@
 //! Arguments → an ordered list of sources.
 //!
 //! - a file is read whatever its name is
-//! - a folder is walked through, sorted by name on each level, for files that end in one of [`LOG_EXTENSIONS`], alone or
-//!   with one of [`COMPRESSED_EXTENSIONS`] behind it; hidden files and folders are passed over, symbolic links followed
+//! - a folder is walked through, sorted by name on each level with the pieces of rotated logs from the oldest on, for what
+//!   is a log by its [name](super::names), or by its first bytes where the name says nothing. Symbolic links are followed.
+//!   What is passed over is [listed](LeftOut) with the reason: hidden files and folders, what is no log, what is no
+//!   regular file (a named pipe would be waited for)
 //! - a pattern (`*`, `?`, `[...]`, `{a,b}`, `**` across folders) stands for the files that match, in the same order,
 //!   whatever their extension is; it matches no hidden name unless a part of it begins with a dot. What exists under
 //!   exactly this name is no pattern
 //! - `-` is standard input, at most once
 //!
 //! The order of the arguments is kept. A file that several arguments lead to is read once, at the first of them, unless
-//! it is named itself more than once.
+//! it is named itself more than once. An argument that leads to nothing is a source that cannot be opened, and the others
+//! are read; when none leads to anything, that is a wrong use.
 //!
 //! **Limits**: whether a file is the same is told by its canonical path. What cannot be listed (no permission) is a
-//! source that cannot be opened, so that it shows in the report.
+//! source that cannot be opened, so that it shows in the report. Names need not be UTF-8; patterns are.
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    ffi::OsStr,
+    fmt,
+    fs::{self, File},
+    io::{self, Read as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use globset::{GlobBuilder, GlobMatcher};
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
-/// Extensions of logs.
-pub const LOG_EXTENSIONS: [&str; 6] = ["jsonl", "ndjson", "json", "log", "csv", "tsv"];
-
-/// Extensions that may follow those of logs.
-pub const COMPRESSED_EXTENSIONS: [&str; 2] = ["gz", "zst"];
+use super::{
+    compression::Decompressed,
+    names::{self, COMPRESSED_EXTENSIONS, LOG_EXTENSIONS, Said},
+};
 
 /// Something to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,62 +54,142 @@ pub enum Origin {
     StandardInput,
     /// A file, opened when its turn comes.
     File(PathBuf),
+    /// Nothing, and why.
+    Missing(String),
 }
 
-/// Resolves the arguments. An error is a wrong use: nothing there, nothing that matches, `-` twice.
-pub fn resolve(arguments: &[String]) -> Result<Vec<Source>> {
+/// A file or folder below an argument that is not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its name, as that of a source.
+    pub name: Arc<str>,
+    /// Why it is not read.
+    pub why: Why,
+}
+
+/// Why a file or folder is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// Its name begins with a dot.
+    Hidden,
+    /// It is no log by its name, or by its first bytes where the name says nothing.
+    NoLog,
+    /// It is a copy of something, or not written to its end, by its name.
+    Copy,
+    /// It is a link to a folder that is walked through already.
+    LinkLoop,
+    /// It is a pipe, a socket or a device.
+    NotRegular,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Why::Hidden => "hidden",
+            Why::NoLog => "no log by its name or its first bytes",
+            Why::Copy => "a copy or a temporary file by its name",
+            Why::LinkLoop => "a link back to a folder above",
+            Why::NotRegular => "no regular file",
+        })
+    }
+}
+
+/// What the arguments lead to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resolved {
+    /// What is read, in order.
+    pub sources: Vec<Source>,
+    /// What was found and is not read, in order.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Resolves the arguments. An error is a wrong use: nothing there, `-` twice, a pattern that is none.
+pub fn resolve(arguments: &[impl AsRef<OsStr>]) -> Result<Resolved> {
     if arguments.is_empty() {
         bail!("nothing to read: name a file, a folder, a pattern, or `-` for standard input");
     }
     let mut found = Found::default();
+    let mut first_missing = None;
     for argument in arguments {
-        let path = Path::new(argument);
+        let argument = argument.as_ref();
         if argument == "-" {
             found.add_standard_input()?;
             continue;
         }
-        match fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => {
-                let files = files_in(path);
-                if files.is_empty() {
-                    bail!("no logs in the folder `{argument}` (looked for {})", extensions());
-                }
-                files.into_iter().for_each(|file| found.add(file, false));
-            }
-            Ok(_) => found.add(path.to_owned(), true),
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(error).with_context(|| format!("cannot read `{argument}`"));
-            }
-            Err(_) if is_pattern(argument) => {
-                let files = files_matching(argument)?;
-                if files.is_empty() {
-                    bail!("no file matches the pattern `{argument}`");
-                }
-                files.into_iter().for_each(|file| found.add(file, false));
-            }
-            Err(_) => bail!("no such file or folder: `{argument}`"),
+        if let Err(missing) = found.add_argument(argument)? {
+            found.add_missing(argument, &missing);
+            first_missing.get_or_insert(missing);
         }
     }
-    Ok(found.sources)
+    let is_missing = |source: &Source| matches!(source.origin, Origin::Missing(_));
+    match first_missing {
+        Some(missing) if found.resolved.sources.iter().all(is_missing) => Err(missing),
+        _ => Ok(found.resolved),
+    }
 }
 
 /// The sources so far.
 #[derive(Default)]
 struct Found {
-    sources: Vec<Source>,
+    resolved: Resolved,
     /// Canonical path → whether the file was named itself.
     seen: BTreeMap<PathBuf, bool>,
     has_standard_input: bool,
 }
 
+/// What an argument leads to: an error when that is nothing.
+type Led = Result<(), anyhow::Error>;
+
 impl Found {
+    /// Adds what a file, a folder or a pattern leads to. The outer error is a wrong use.
+    fn add_argument(&mut self, argument: &OsStr) -> Result<Led> {
+        let path = Path::new(argument);
+        let shown = argument.to_string_lossy();
+        let walked = match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => {
+                let walked = walk(path, usize::MAX, false, said_by);
+                if walked.files.is_empty() {
+                    return Ok(Err(anyhow!("no logs in the folder `{shown}` (looked for {})", extensions())));
+                }
+                walked
+            }
+            Ok(_) => {
+                self.add(path.to_owned(), true);
+                return Ok(Ok(()));
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Ok(Err(error).with_context(|| format!("cannot read `{shown}`")));
+            }
+            Err(_) => match argument.to_str().filter(|argument| is_pattern(argument)) {
+                None => return Ok(Err(anyhow!("no such file or folder: `{shown}`"))),
+                Some(pattern) => {
+                    let walked = files_matching(pattern)?;
+                    if walked.files.is_empty() {
+                        return Ok(Err(anyhow!("no file matches the pattern `{pattern}`")));
+                    }
+                    walked
+                }
+            },
+        };
+        walked.files.into_iter().for_each(|file| self.add(file, false));
+        self.resolved.left_out.extend(walked.left_out);
+        Ok(Ok(()))
+    }
+
     fn add_standard_input(&mut self) -> Result<()> {
         if self.has_standard_input {
             bail!("standard input (`-`) can be read only once");
         }
         self.has_standard_input = true;
-        self.sources.push(Source { name: "-".into(), origin: Origin::StandardInput, bytes_on_disk: None });
+        let source = Source { name: "-".into(), origin: Origin::StandardInput, bytes_on_disk: None };
+        self.resolved.sources.push(source);
         Ok(())
+    }
+
+    fn add_missing(&mut self, argument: &OsStr, missing: &anyhow::Error) {
+        let name = argument.to_string_lossy().into();
+        let origin = Origin::Missing(format!("{missing:#}"));
+        self.resolved.sources.push(Source { name, origin, bytes_on_disk: Some(0) });
     }
 
     fn add(&mut self, path: PathBuf, is_named: bool) {
@@ -123,47 +208,96 @@ impl Found {
             Err(_) => Some(0),
         };
         let name = path.to_string_lossy().into();
-        self.sources.push(Source { name, origin: Origin::File(path), bytes_on_disk });
+        self.resolved.sources.push(Source { name, origin: Origin::File(path), bytes_on_disk });
     }
 }
 
-fn files_in(folder: &Path) -> Vec<PathBuf> {
-    walk(folder, usize::MAX, false, is_log)
+/// What is below a folder.
+#[derive(Default)]
+struct Walked {
+    files: Vec<PathBuf>,
+    left_out: Vec<LeftOut>,
 }
 
-/// Files below `folder` that are `wanted`, sorted by name on each level.
-fn walk(folder: &Path, max_depth: usize, with_hidden: bool, wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
-    let shown = |path: &Path, depth: usize| depth == 0 || with_hidden || !is_hidden(path);
-    let entries = WalkDir::new(folder).max_depth(max_depth).follow_links(true).sort_by_file_name().into_iter();
-    let mut files = Vec::new();
-    for entry in entries.filter_entry(|entry| shown(entry.path(), entry.depth())) {
-        match entry {
-            Ok(entry) if !entry.file_type().is_dir() && wanted(entry.path()) => files.push(entry.into_path()),
-            Ok(_) => {}
+impl Walked {
+    fn leave_out(&mut self, path: &Path, why: Why) {
+        self.left_out.push(LeftOut { name: path.to_string_lossy().into(), why });
+    }
+}
+
+/// Files below `folder`, sorted by name on each level. `said_by` tells of a path whether it is wanted; `None` when it is
+/// not looked for at all.
+fn walk(folder: &Path, max_depth: usize, with_hidden: bool, said_by: impl Fn(&Path) -> Option<Said>) -> Walked {
+    let mut walked = Walked::default();
+    let mut entries = WalkDir::new(folder).max_depth(max_depth).follow_links(true).sort_by(in_order).into_iter();
+    while let Some(entry) = entries.next() {
+        let entry = match entry {
+            Ok(entry) => entry,
             // A link that leads back to a folder above holds nothing new.
-            Err(error) if error.loop_ancestor().is_some() => {}
-            Err(error) => {
-                let unreadable = error.path().filter(|path| shown(path, error.depth()));
-                files.extend(unreadable.filter(|path| path.is_dir() || wanted(path)).map(Path::to_owned));
+            Err(error) if error.loop_ancestor().is_some() => {
+                error.path().into_iter().for_each(|path| walked.leave_out(path, Why::LinkLoop));
+                continue;
             }
+            Err(error) => {
+                let is_shown = |path: &&Path| error.depth() == 0 || with_hidden || !is_hidden(path);
+                let unreadable = error.path().filter(is_shown);
+                let wanted = |path: &&Path| path.is_dir() || said_by(path) == Some(Said::Log);
+                walked.files.extend(unreadable.filter(wanted).map(Path::to_owned));
+                continue;
+            }
+        };
+        let path = entry.path();
+        if entry.depth() > 0 && !with_hidden && is_hidden(path) {
+            if entry.file_type().is_dir() {
+                entries.skip_current_dir();
+            }
+            walked.leave_out(path, Why::Hidden);
+            continue;
+        }
+        if entry.file_type().is_dir() {
+            continue;
+        }
+        match said_by(path) {
+            None => {}
+            Some(_) if !entry.file_type().is_file() => walked.leave_out(path, Why::NotRegular),
+            Some(Said::Log) => walked.files.push(entry.into_path()),
+            Some(Said::Nothing) if holds_json(path) => walked.files.push(entry.into_path()),
+            Some(Said::Copy) => walked.leave_out(path, Why::Copy),
+            Some(Said::Nothing | Said::Other) => walked.leave_out(path, Why::NoLog),
         }
     }
-    files
+    walked
+}
+
+fn in_order(a: &DirEntry, b: &DirEntry) -> std::cmp::Ordering {
+    let (a_name, b_name) = (a.file_name().to_string_lossy(), b.file_name().to_string_lossy());
+    if a.file_type().is_dir() || b.file_type().is_dir() {
+        return a.file_name().cmp(b.file_name());
+    }
+    names::in_order(&a_name, &b_name).then_with(|| a.file_name().cmp(b.file_name()))
 }
 
 fn is_hidden(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
-fn is_log(path: &Path) -> bool {
-    let extension = |path: &Path| path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-    match extension(path) {
-        Some(last) if COMPRESSED_EXTENSIONS.contains(&last.as_str()) => {
-            extension(&path.with_extension("")).is_some_and(|inner| LOG_EXTENSIONS.contains(&inner.as_str()))
-        }
-        Some(last) => LOG_EXTENSIONS.contains(&last.as_str()),
-        None => false,
-    }
+fn said_by(path: &Path) -> Option<Said> {
+    Some(path.file_name().map_or(Said::Other, |name| names::said_by(&name.to_string_lossy())))
+}
+
+/// Bytes that tell what a file holds whose name does not.
+pub(super) const SNIFFED_BYTES: usize = 1 << 10;
+
+/// Whether the first bytes of a file, decompressed, begin an object or an array.
+fn holds_json(path: &Path) -> bool {
+    let file = File::open(path).map(|file| Box::new(file.take(SNIFFED_BYTES as u64)));
+    file.and_then(|file| Decompressed::open(file)).is_ok_and(|mut input| begins_json(input.peek(SNIFFED_BYTES)))
+}
+
+/// Whether the text begins an object or an array.
+pub(super) fn begins_json(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+    matches!(text.trim_ascii_start().first(), Some(b'{' | b'['))
 }
 
 fn extensions() -> String {
@@ -174,23 +308,27 @@ fn is_pattern(argument: &str) -> bool {
     argument.contains(['*', '?', '[', '{'])
 }
 
-fn files_matching(pattern: &str) -> Result<Vec<PathBuf>> {
+fn files_matching(pattern: &str) -> Result<Walked> {
     let (folder, pattern) = split_pattern(pattern);
     let matcher = matcher(pattern)?;
     let max_depth = if pattern.contains("**") { usize::MAX } else { pattern.split(is_separator).count() };
     let with_hidden = pattern.split(is_separator).any(|part| part.starts_with('.'));
     let start = if folder.is_empty() { Path::new(".") } else { Path::new(folder) };
     if !start.is_dir() {
-        return Ok(Vec::new());
+        return Ok(Walked::default());
     }
-    let wanted = |path: &Path| path.strip_prefix(start).is_ok_and(|below| matcher.is_match(below));
-    let mut files = walk(start, max_depth, with_hidden, wanted);
+    let is_match = |path: &Path| path.strip_prefix(start).is_ok_and(|below| matcher.is_match(below));
+    let mut walked = walk(start, max_depth, with_hidden, |path| is_match(path).then_some(Said::Log));
+    // What a pattern does not match was not asked for.
+    walked.left_out.retain(|left_out| is_match(Path::new(&*left_out.name)) && left_out.why != Why::Hidden);
     if folder.is_empty() {
-        for file in &mut files {
-            *file = file.strip_prefix(start).map(Path::to_owned).unwrap_or_default();
+        let below = |path: &Path| path.strip_prefix(start).map(Path::to_owned).unwrap_or_default();
+        walked.files.iter_mut().for_each(|file| *file = below(file));
+        for left_out in &mut walked.left_out {
+            left_out.name = below(Path::new(&*left_out.name)).to_string_lossy().into();
         }
     }
-    Ok(files)
+    Ok(walked)
 }
 
 /// The folder that a pattern names without wildcards, and the rest.
@@ -229,11 +367,11 @@ mod tests {
     fn names(folder: &TempDir, arguments: &[&str]) -> Result<Vec<String>> {
         let root = folder.path().to_str().expect("a UTF-8 folder");
         let arguments: Vec<String> = arguments.iter().map(|argument| argument.replace('@', root)).collect();
-        let sources = resolve(&arguments)?;
+        let Resolved { sources, .. } = resolve(&arguments)?;
         Ok(sources.iter().map(|source| source.name.replace(&format!("{root}/"), "")).collect())
     }
 
-    const TREE: [&str; 10] = [
+    const TREE: [&str; 15] = [
         "b.jsonl",
         "a/z.log.gz",
         "a/x/deep.NDJSON",
@@ -244,6 +382,11 @@ mod tests {
         ".git/config.json",
         "d.jsonl.bak",
         "e.parquet",
+        "notes.md",
+        "r/app.jsonl",
+        "r/app.jsonl.1",
+        "r/app.jsonl.2.gz",
+        "r/app.log.2026-11-20",
     ];
 
     #[track_caller]
@@ -261,15 +404,36 @@ mod tests {
 
     #[test]
     fn folders_are_walked_in_order() {
-        check(&["@"], &["a/x/deep.NDJSON", "a/z.log.gz", "b.jsonl", "c.json.zst"]);
+        let rotated = ["r/app.jsonl.2.gz", "r/app.jsonl.1", "r/app.jsonl", "r/app.log.2026-11-20"];
+        let all = ["a/x/deep.NDJSON", "a/z.log.gz", "archive.gz", "b.jsonl", "c.json.zst", "e.parquet", "notes.txt"];
+        check(&["@"], &[&all[..], &rotated].concat());
         check(&["@/c.json.zst", "@/a"], &["c.json.zst", "a/x/deep.NDJSON", "a/z.log.gz"]);
         check(&["@/.git"], &[".git/config.json"]);
     }
 
     #[test]
+    fn what_a_folder_holds_beside_logs_is_listed() {
+        let folder = folder(&TREE);
+        fs::write(folder.path().join("prose.txt"), "No log.\n").expect("a file");
+        let root = folder.path().to_str().expect("a UTF-8 folder");
+        let Resolved { left_out, .. } = resolve(&[root]).expect("a folder with logs");
+        let told: Vec<(String, Why)> =
+            left_out.into_iter().map(|file| (file.name.replace(&format!("{root}/"), ""), file.why)).collect();
+        let expected = [
+            (".git", Why::Hidden),
+            (".hidden.jsonl", Why::Hidden),
+            ("d.jsonl.bak", Why::Copy),
+            ("notes.md", Why::NoLog),
+            ("prose.txt", Why::NoLog),
+        ];
+        assert_eq!(told, expected.map(|(name, why)| (name.to_owned(), why)));
+    }
+
+    #[test]
     fn patterns_match_in_order() {
         check(&["@/*.jsonl"], &["b.jsonl"]);
-        check(&["@/*"], &["archive.gz", "b.jsonl", "c.json.zst", "d.jsonl.bak", "e.parquet", "notes.txt"]);
+        let all = ["archive.gz", "b.jsonl", "c.json.zst", "d.jsonl.bak", "e.parquet", "notes.md", "notes.txt"];
+        check(&["@/*"], &all);
         check(&["@/**/*.{log.gz,NDJSON}"], &["a/x/deep.NDJSON", "a/z.log.gz"]);
         check(&["@/a/?/*"], &["a/x/deep.NDJSON"]);
         check(&["@/[bc].*"], &["b.jsonl", "c.json.zst"]);
@@ -294,8 +458,21 @@ mod tests {
         check_error(&["@/missing/*.jsonl"], "no file matches the pattern");
         check_error(&["@/a[.jsonl"], "not a valid pattern");
         check_error(&["-", "-"], "only once");
-        let empty = folder(&["readme.txt"]);
+        check_error(&["@/missing.jsonl", "@/none/*.jsonl"], "no such file or folder");
+        let empty = folder(&["readme.md"]);
         assert!(names(&empty, &["@"]).is_err_and(|error| error.to_string().contains("no logs in the folder")));
+    }
+
+    #[test]
+    fn what_is_missing_ends_no_run() {
+        let folder = folder(&TREE);
+        let arguments = ["gone.jsonl", "b.jsonl", "none/*.jsonl"].map(|name| folder.path().join(name));
+        let Resolved { sources, .. } = resolve(&arguments).expect("one is there");
+        let missing: Vec<bool> = sources
+            .iter()
+            .map(|source| matches!(&source.origin, Origin::Missing(why) if why.starts_with("no ")))
+            .collect();
+        assert_eq!(missing, [true, false, true]);
     }
 
     #[test]
@@ -315,7 +492,14 @@ mod tests {
         symlink(at("nowhere"), at("dangling.jsonl")).expect("a link");
         symlink(at("nowhere"), at("dangling.txt")).expect("a link");
         symlink(folder.path(), at("loop")).expect("a link");
+        let made = std::process::Command::new("mkfifo").arg(at("pipe.jsonl")).status().expect("mkfifo");
+        assert!(made.success());
         let expected = ["a.jsonl", "dangling.jsonl", "\u{FFFD}odd.jsonl"].map(str::to_owned).to_vec();
         assert_eq!(names(&folder, &["@"]).ok(), Some(expected));
+        let Resolved { left_out, .. } = resolve(&[folder.path()]).expect("a folder with logs");
+        let whys: Vec<Why> = left_out.iter().map(|file| file.why).collect();
+        assert_eq!(whys, [Why::LinkLoop, Why::NotRegular], "{left_out:?}");
+        let odd = folder.path().join(OsStr::from_bytes(b"\xFFodd.jsonl"));
+        assert_eq!(resolve(&[&odd]).expect("it is there").sources[0].origin, Origin::File(odd));
     }
 }

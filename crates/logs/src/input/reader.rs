@@ -9,15 +9,35 @@
 //! **Limits**: [`Limits`]. A batch takes about `batch_bytes` or one unit, whichever is more. The buffer doubles
 //! when a unit does not fit, so that a reader holds at most about twice `max_record_bytes` beside its batch.
 
-use std::{collections::VecDeque, fs::File, io, path::Path, sync::Arc};
+use std::{
+    collections::VecDeque,
+    ffi::OsStr,
+    fs::{File, Metadata},
+    io::{self, Read as _},
+    mem,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::Poll,
+};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail};
 
+#[cfg(feature = "parquet")]
+use super::parquet::Rows;
 use super::{
     Batch, Content, Cut, Unit,
-    compression::{Decompressed, Input},
-    framing::{End, Framer, Progress},
-    paths::{self, Origin, Source},
+    compression::{Decompressed, Input, Unpacking},
+    framing::{End, Framer, Progress, Recognises},
+    live::{Live, Stop},
+    magic::{self, Holds},
+    names::{self, Said},
+    paths::{self, LeftOut, Origin, Resolved, SNIFFED_BYTES, Source, Why},
+    store::Store,
+    yaml,
+    zip::{Archive, Member},
 };
 
 /// What bounds the memory of a reader.
@@ -28,11 +48,56 @@ pub struct Limits {
     pub batch_bytes: usize,
     /// The largest unit, in decompressed bytes; larger ones are rejected by name. Default: 16 MiB.
     pub max_record_bytes: u64,
+    /// An object that grows beyond this is looked into for an array whose elements are units of their own, and so is one
+    /// that reaches `max_record_bytes`. Default: 1 MiB, more than a call takes that is a record by itself.
+    pub document_bytes: u64,
+    /// What must be read as a whole and is no file on disk (a zip archive or a Parquet file on standard input, or inside of
+    /// gzip) is kept in memory up to this size. Default: 256 MiB.
+    pub max_spool_bytes: u64,
+    /// Bytes that a compressed source, or all members of an archive, unpack to at most. Default: 1 TiB.
+    pub max_unpacked_bytes: u64,
+    /// How many times its size a compressed file or an archive unpacks to at most, beyond the first
+    /// [`UNPACKED_FREE_BYTES`]. Default: 1,000, above what logs reach that differ from line to line.
+    pub max_unpacked_ratio: u64,
+    /// What stands around such elements is kept for them up to this size. Default: 16 KiB, more than the heads of reports
+    /// and resources take; it is read again with each element.
+    pub shell_bytes: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { batch_bytes: 64 << 10, max_record_bytes: 16 << 20 }
+        Limits::DEFAULT
+    }
+}
+
+/// What any source may unpack to, whatever its size.
+pub const UNPACKED_FREE_BYTES: u64 = 1 << 30;
+
+impl Limits {
+    /// The defaults.
+    pub const DEFAULT: Limits = Limits {
+        batch_bytes: 64 << 10,
+        max_record_bytes: 16 << 20,
+        document_bytes: 1 << 20,
+        max_spool_bytes: 256 << 20,
+        max_unpacked_bytes: 1 << 40,
+        max_unpacked_ratio: 1000,
+        shell_bytes: 16 << 10,
+    };
+
+    /// How much a source of this size may unpack to. The size of a stream is not known.
+    fn unpacking(&self, bytes_on_disk: Option<u64>) -> Unpacking {
+        let by_ratio =
+            bytes_on_disk.map(|bytes| bytes.saturating_mul(self.max_unpacked_ratio).max(UNPACKED_FREE_BYTES));
+        match by_ratio {
+            Some(max_bytes) if max_bytes < self.max_unpacked_bytes => {
+                Unpacking { max_bytes, limit: ("max_unpacked_ratio", self.max_unpacked_ratio) }
+            }
+            _ => {
+                let max_bytes = self.max_unpacked_bytes;
+                Unpacking { max_bytes, limit: ("max_unpacked_bytes", max_bytes) }
+            }
+        }
     }
 }
 
@@ -60,22 +125,46 @@ pub struct Reader {
     limits: Limits,
     waiting: VecDeque<Waiting>,
     current: Option<Current>,
+    #[cfg(feature = "parquet")]
+    rows: Option<Rows>,
     totals: Totals,
     /// The totals of the sources before the current one.
     totals_before: Totals,
     bytes_on_disk_expected: Option<u64>,
+    recognises: Recognises,
+    shells_cut: u64,
+    left_out: Vec<LeftOut>,
+    followed: Option<PathBuf>,
+    stop: Stop,
+    notes: Vec<(Arc<str>, String)>,
 }
 
 /// A source whose turn has not come.
 enum Waiting {
     Listed(Source),
     Stream(Arc<str>, Input),
+    Member(Arc<str>, Archive, Member),
+    Live(Arc<str>, Live),
+}
+
+/// What became of a source whose turn has come.
+enum Begun {
+    /// It is the current one.
+    Reading,
+    /// Its members wait in its place, or it holds no log.
+    Passed,
+    /// It cannot be opened; a batch that says why.
+    Rejected(Batch),
 }
 
 /// The source that is being read.
 struct Current {
     name: Arc<str>,
     input: Decompressed,
+    /// Bytes taken of the archive, when it is a member of one.
+    packed: Option<Arc<AtomicU64>>,
+    /// Where its bytes come from, when they come while they are read.
+    live: Option<Live>,
     framer: Framer,
     buffer: Vec<u8>,
     bytes: u64,
@@ -84,10 +173,26 @@ struct Current {
 
 impl Reader {
     /// Lists the sources that the arguments name (see [`paths`]); opens none of them yet. An error is a wrong use.
-    pub fn open(arguments: &[String], limits: Limits) -> Result<Reader> {
-        let sources = paths::resolve(arguments)?;
+    pub fn open(arguments: &[impl AsRef<OsStr>], limits: Limits) -> Result<Reader> {
+        let Resolved { sources, left_out } = paths::resolve(arguments)?;
         let bytes_on_disk_expected = sources.iter().map(|source| source.bytes_on_disk).sum();
-        Ok(Reader::new(sources.into_iter().map(Waiting::Listed).collect(), bytes_on_disk_expected, limits))
+        let waiting = sources.into_iter().map(Waiting::Listed).collect();
+        Ok(Reader { left_out, ..Reader::new(waiting, bytes_on_disk_expected, limits) })
+    }
+
+    /// Reads a file and what is written to it from then on, through rotations, until it is [stopped](Reader::stop). An error is
+    /// a wrong use: nothing there, or no file.
+    pub fn follow(path: &Path, limits: Limits) -> Result<Reader> {
+        let shown = path.display();
+        let metadata = path.metadata().with_context(|| format!("cannot follow `{shown}`"))?;
+        if !metadata.is_file() {
+            bail!("cannot follow `{shown}`: it is no file");
+        }
+        let live = Live::follow(path).with_context(|| format!("cannot follow `{shown}`"))?;
+        let waiting = Waiting::Live(path.to_string_lossy().into(), live.clone());
+        let reader = Reader { followed: Some(path.to_owned()), ..Reader::new(VecDeque::from([waiting]), None, limits) };
+        reader.stop.watch(&live);
+        Ok(reader)
     }
 
     /// Reads one stream, such as bytes in memory; compressed ones are told as in files.
@@ -95,25 +200,82 @@ impl Reader {
         Reader::new(VecDeque::from([Waiting::Stream(name.into(), Box::new(input))]), None, limits)
     }
 
+    /// Asks `recognises` whether an object is something of its own when a large document is looked into for the array whose
+    /// elements are units. Without it every object is, and the outermost array with an object counts.
+    #[must_use]
+    pub fn recognising(self, recognises: Recognises) -> Reader {
+        Reader { recognises, ..self }
+    }
+
     /// The next units, all of one source; at least one. `None` when everything is read.
     pub fn next_batch(&mut self) -> Option<Batch> {
+        match self.advance(true) {
+            Poll::Ready(batch) => batch,
+            Poll::Pending => None,
+        }
+    }
+
+    /// As [`Reader::next_batch`], without waiting for bytes of a pipe or of a file that grows.
+    pub fn poll_batch(&mut self) -> Poll<Option<Batch>> {
+        self.advance(false)
+    }
+
+    fn advance(&mut self, waits: bool) -> Poll<Option<Batch>> {
         loop {
-            let Some(current) = &mut self.current else {
-                let waiting = self.waiting.pop_front()?;
-                if let Some(batch) = self.begin(waiting) {
-                    return Some(batch);
+            #[cfg(feature = "parquet")]
+            if self.rows.is_some() {
+                match self.next_rows() {
+                    None => continue,
+                    batch => return Poll::Ready(batch),
                 }
-                continue;
+            }
+            let Some(current) = &mut self.current else {
+                let Some(waiting) = self.waiting.pop_front() else { return Poll::Ready(None) };
+                let waiting = match waiting {
+                    Waiting::Listed(Source { name, origin: Origin::StandardInput, .. }) => {
+                        let live = Live::of_stream(io::stdin());
+                        self.stop.watch(&live);
+                        Waiting::Live(name, live)
+                    }
+                    other => other,
+                };
+                if let Waiting::Live(_, live) = &waiting
+                    && !waits
+                    && !live.is_ready()
+                {
+                    self.waiting.push_front(waiting);
+                    return Poll::Pending;
+                }
+                match self.begin(waiting) {
+                    Begun::Rejected(batch) => return Poll::Ready(Some(batch)),
+                    Begun::Reading | Begun::Passed => continue,
+                }
             };
-            let (batch, is_finished) = current.next_batch(&self.limits);
+            let step = current.next_batch(&self.limits, waits);
             self.totals = self.totals_before.plus(&current.totals());
-            if is_finished {
-                self.totals_before = self.totals;
-                self.current = None;
+            match step {
+                Step::Pending => return Poll::Pending,
+                Step::Batch(batch) => return Poll::Ready(Some(batch)),
+                Step::Finished(batch) => {
+                    self.end_current();
+                    if batch.is_some() {
+                        return Poll::Ready(batch);
+                    }
+                }
             }
-            if batch.is_some() {
-                return batch;
-            }
+        }
+    }
+
+    fn end_current(&mut self) {
+        self.totals_before = self.totals;
+        let Some(Current { name, framer, live, .. }) = self.current.take() else { return };
+        self.shells_cut += framer.shells_cut();
+        if let Some((live, note)) = live.and_then(|live| Some((live.clone(), live.next_source()?))) {
+            self.notes.extend(note.map(|note| (name.clone(), note)));
+            self.waiting.push_front(Waiting::Live(name, live));
+        }
+        if self.stop.is_stopped() {
+            self.waiting.clear();
         }
     }
 
@@ -124,12 +286,34 @@ impl Reader {
             Waiting::Listed(Source { origin: Origin::File(file), .. }) => Some(file),
             _ => None,
         });
-        origins.into_iter().any(|file| file.canonicalize().is_ok_and(|file| file == path))
+        origins.chain(&self.followed).any(|file| file.canonicalize().is_ok_and(|file| file == path))
     }
 
     /// What has been read so far.
     pub fn totals(&self) -> &Totals {
         &self.totals
+    }
+
+    /// Files and folders below the arguments that are not read, each with the reason.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
+    /// What ends inputs that have no end of their own, from any thread.
+    pub fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// What is to be said of sources that were read: their names and the notes.
+    pub fn notes(&self) -> &[(Arc<str>, String)] {
+        &self.notes
+    }
+
+    /// The limits that were reached without a rejected unit: name, value, how often.
+    pub fn limits_reached(&self) -> impl Iterator<Item = (&'static str, u64, u64)> {
+        let current = self.current.as_ref().map_or(0, |current| current.framer.shells_cut());
+        let shells_cut = self.shells_cut + current;
+        [("shell_bytes", self.limits.shell_bytes as u64, shells_cut)].into_iter().filter(|(.., times)| *times > 0)
     }
 
     /// Size of all sources as they are stored; `None` when one of them is a stream, whose size is not known.
@@ -139,45 +323,212 @@ impl Reader {
 
     fn new(waiting: VecDeque<Waiting>, bytes_on_disk_expected: Option<u64>, limits: Limits) -> Reader {
         let (totals, totals_before) = (Totals::default(), Totals::default());
-        Reader { limits, waiting, current: None, totals, totals_before, bytes_on_disk_expected }
+        let (recognises, shells_cut): (Recognises, u64) = (|_| true, 0);
+        Reader {
+            limits,
+            waiting,
+            current: None,
+            #[cfg(feature = "parquet")]
+            rows: None,
+            totals,
+            totals_before,
+            bytes_on_disk_expected,
+            recognises,
+            shells_cut,
+            left_out: Vec::new(),
+            followed: None,
+            stop: Stop::default(),
+            notes: Vec::new(),
+        }
     }
 
-    /// Opens a source; a batch that says why when that fails.
-    fn begin(&mut self, waiting: Waiting) -> Option<Batch> {
-        self.totals.files += 1;
-        self.totals_before.files += 1;
-        let (name, opened) = match waiting {
-            Waiting::Stream(name, input) => (name, Decompressed::open(input)),
-            Waiting::Listed(source) => (source.name, open(&source.origin).and_then(Decompressed::open)),
+    /// Opens a source.
+    fn begin(&mut self, waiting: Waiting) -> Begun {
+        let name = match &waiting {
+            Waiting::Listed(source) => source.name.clone(),
+            Waiting::Stream(name, _) | Waiting::Member(name, ..) => name.clone(),
+            Waiting::Live(name, _) => name.clone(),
         };
-        match opened {
-            Ok(input) => {
-                let framer = Framer::new(self.limits.max_record_bytes).of_source(&name);
-                self.current = Some(Current { name, input, framer, buffer: Vec::new(), bytes: 0, end: None });
-                None
+        self.open_waiting(waiting, &name).unwrap_or_else(|error| Begun::Rejected(self.reject(name, &error)))
+    }
+
+    /// The one unit of a source that cannot be opened.
+    fn reject(&mut self, name: Arc<str>, error: &io::Error) -> Batch {
+        for totals in [&mut self.totals, &mut self.totals_before] {
+            totals.files += 1;
+            totals.unreadable_sources += 1;
+            totals.units += 1;
+        }
+        let content = Content::Rejected(Cut::Unreadable(format!("cannot be opened: {error}")));
+        let units = vec![Unit { line: 1, item: None, byte: 0, content, shell: None }];
+        Batch { source: name, bytes: Vec::new(), units, header: None }
+    }
+
+    fn open_waiting(&mut self, waiting: Waiting, name: &Arc<str>) -> io::Result<Begun> {
+        let limits = self.limits;
+        let (mut packed, mut live) = (None, None);
+        let (mut input, path) = match waiting {
+            Waiting::Live(_, from) => {
+                let input = match from.is_endless() {
+                    true => Decompressed::endless(Box::new(from.clone()))?,
+                    false => Decompressed::sniff(Box::new(from.clone()), limits.unpacking(None))?,
+                };
+                // Who decompresses cannot tell whether there is more.
+                live = Some(from).filter(|_| input.compression().is_none());
+                (input, None)
             }
-            Err(error) => {
-                for totals in [&mut self.totals, &mut self.totals_before] {
-                    totals.unreadable_sources += 1;
-                    totals.units += 1;
+            Waiting::Stream(_, input) => (Decompressed::sniff(input, limits.unpacking(None))?, None),
+            Waiting::Listed(Source { origin, .. }) => open(origin, &limits)?,
+            Waiting::Member(_, archive, member) => {
+                let counter = packed.insert(Arc::new(AtomicU64::new(0)));
+                let input = archive.member(&member, counter.clone())?;
+                let mut input = Decompressed::sniff(input, limits.unpacking(Some(member.packed_bytes)))?;
+                if input.holds() == Holds::Zip {
+                    return Err(input.refused(magic::ZIP));
                 }
-                let content = Content::Rejected(Cut::Unreadable(format!("cannot be opened: {error}")));
-                Some(Batch {
-                    source: name,
-                    bytes: Vec::new(),
-                    units: vec![Unit { line: 1, item: None, byte: 0, content }],
-                    header: None,
-                })
+                if said_by(&member) == Said::Nothing && !paths::begins_json(input.peek(SNIFFED_BYTES)) {
+                    self.left_out.push(LeftOut { name: name.clone(), why: Why::NoLog });
+                    return Ok(Begun::Passed);
+                }
+                (input, None)
+            }
+        };
+        // Of what comes while it is read, no more is waited for.
+        if live.is_none()
+            && let Some(other) = magic::of_name(&name.to_ascii_lowercase(), input.peek(SNIFFED_BYTES))
+        {
+            return Err(input.refused(other));
+        }
+        match input.holds() {
+            Holds::Text => self.read_text(name, input, packed, live),
+            Holds::Parquet => self.open_rows(name, &mut input, path)?,
+            Holds::Zip => {
+                let store = stored(&mut input, path, &limits)
+                    .map_err(|error| io::Error::other(format!("this is a zip archive: {error}")))?;
+                self.unzip(name, store)?;
+                return Ok(Begun::Passed);
             }
         }
+        Ok(Begun::Reading)
+    }
+
+    fn read_text(&mut self, name: &Arc<str>, input: Decompressed, packed: Option<Arc<AtomicU64>>, live: Option<Live>) {
+        self.totals.files += 1;
+        self.totals_before.files += 1;
+        let name = name.clone();
+        let framer = Framer::new(&self.limits).recognising(self.recognises).of_source(&name);
+        self.current = Some(Current { name, input, packed, live, framer, buffer: Vec::new(), bytes: 0, end: None });
+    }
+
+    #[cfg(feature = "parquet")]
+    fn open_rows(&mut self, name: &Arc<str>, input: &mut Decompressed, path: Option<PathBuf>) -> io::Result<()> {
+        let store = stored(input, path, &self.limits)
+            .map_err(|error| io::Error::other(format!("this is a Parquet file: {error}")))?;
+        self.rows = Some(Rows::open(name, store)?);
+        self.totals.files += 1;
+        self.totals_before.files += 1;
+        Ok(())
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn open_rows(&mut self, _: &Arc<str>, input: &mut Decompressed, _: Option<PathBuf>) -> io::Result<()> {
+        Err(input.refused(magic::PARQUET))
+    }
+
+    /// The next rows of a Parquet file.
+    #[cfg(feature = "parquet")]
+    fn next_rows(&mut self) -> Option<Batch> {
+        let rows = self.rows.as_mut()?;
+        let (batch, is_finished) = rows.next_batch(&self.limits);
+        self.totals = self.totals_before.plus(&Totals {
+            unreadable_sources: u64::from(rows.is_damaged()),
+            bytes: rows.json_bytes(),
+            lines: rows.read(),
+            units: rows.read(),
+            bytes_on_disk: rows.bytes_read(),
+            ..Totals::default()
+        });
+        if is_finished {
+            self.rows = None;
+            self.totals_before = self.totals;
+        }
+        batch
+    }
+
+    /// Puts the members of an archive in its place.
+    fn unzip(&mut self, name: &Arc<str>, store: Store) -> io::Result<()> {
+        let unpacking = self.limits.unpacking(Some(store.len()));
+        let (archive, members) = Archive::open(store, unpacking)?;
+        let mut logs = Vec::new();
+        for member in members {
+            let name: Arc<str> = format!("{name}!{}", member.path).into();
+            let why = match said_by(&member) {
+                _ if is_hidden(&member) => Why::Hidden,
+                Said::Copy => Why::Copy,
+                Said::Other => Why::NoLog,
+                Said::Log | Said::Nothing => {
+                    logs.push(Waiting::Member(name, archive.clone(), member));
+                    continue;
+                }
+            };
+            self.left_out.push(LeftOut { name, why });
+        }
+        if logs.is_empty() {
+            return Err(io::Error::other("the zip archive holds no logs"));
+        }
+        logs.into_iter().rev().for_each(|member| self.waiting.push_front(member));
+        Ok(())
     }
 }
 
-fn open(origin: &Origin) -> io::Result<Input> {
-    Ok(match origin {
-        Origin::StandardInput => Box::new(io::stdin()),
-        Origin::File(path) => Box::new(File::open(path)?),
-    })
+/// What is read at any place: the file itself where that is possible.
+fn stored(input: &mut Decompressed, path: Option<PathBuf>, limits: &Limits) -> io::Result<Store> {
+    match path {
+        Some(path) => Store::of_file(File::open(path)?),
+        None => Store::of_stream(input, limits.max_spool_bytes),
+    }
+}
+
+fn said_by(member: &Member) -> Said {
+    names::said_by(member.path.rsplit(['/', '\\']).next().unwrap_or_default())
+}
+
+/// Whether a member stands below a hidden name, or in what macOS adds to archives.
+fn is_hidden(member: &Member) -> bool {
+    member.path.split(['/', '\\']).any(|part| names::is_hidden(part) || part == "__MACOSX")
+}
+
+/// Opens what was listed; also its path, when its bytes can be read at any place.
+fn open(origin: Origin, limits: &Limits) -> io::Result<(Decompressed, Option<PathBuf>)> {
+    match origin {
+        Origin::StandardInput => Ok((Decompressed::sniff(Box::new(io::stdin()), limits.unpacking(None))?, None)),
+        Origin::File(path) => {
+            let file = File::open(&path)?;
+            let size = file.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len());
+            let input = Decompressed::sniff(Box::new(file), limits.unpacking(size))?;
+            let is_in_place = size.is_some() && input.compression().is_none();
+            Ok((input, is_in_place.then_some(path)))
+        }
+        Origin::Missing(reason) => Err(io::Error::new(io::ErrorKind::NotFound, reason)),
+    }
+}
+
+/// Appends what has come to `buffer`, up to `limit` bytes, and waits only for the first of them. Whether it was the end.
+fn fill_live(input: &mut Decompressed, live: &Live, buffer: &mut Vec<u8>, limit: usize) -> io::Result<bool> {
+    let begin = buffer.len();
+    while buffer.len() - begin < limit && (buffer.len() == begin || live.is_ready()) {
+        let before = buffer.len();
+        buffer.resize(begin + limit, 0);
+        let result = input.read(&mut buffer[before..]);
+        buffer.truncate(before + result.as_ref().map_or(0, |count| *count));
+        match result {
+            Ok(0) => return Ok(true),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
 }
 
 impl Totals {
@@ -194,42 +545,82 @@ impl Totals {
     }
 }
 
+/// What a source gives next.
+enum Step {
+    /// Units.
+    Batch(Batch),
+    /// Its last units, if there are any left.
+    Finished(Option<Batch>),
+    /// Nothing yet.
+    Pending,
+}
+
 impl Current {
-    /// The next units of this source, if there are any left, and whether they are the last.
-    fn next_batch(&mut self, limits: &Limits) -> (Option<Batch>, bool) {
+    fn next_batch(&mut self, limits: &Limits, waits: bool) -> Step {
         let mut units = Vec::new();
         loop {
             let progress = self.framer.frame(&self.buffer, self.end.as_ref(), &mut units);
             let is_finished = progress == Progress::Finished;
-            if !units.is_empty() {
-                return (Some(self.take_batch(units, limits)), is_finished);
-            }
-            if is_finished {
-                return (None, true);
+            let batch = (!units.is_empty()).then(|| self.take_batch(mem::take(&mut units), limits));
+            let batch = batch.map(|batch| if self.framer.is_yaml() { Current::of_yaml(batch, limits) } else { batch });
+            match batch {
+                batch if is_finished => return Step::Finished(batch),
+                Some(batch) => return Step::Batch(batch),
+                None => {}
             }
             let unneeded = self.framer.release();
             self.buffer.drain(..unneeded);
+            if !waits && self.live.as_ref().is_some_and(|live| !live.is_ready()) {
+                return Step::Pending;
+            }
             self.fill(limits.batch_bytes.max(1));
         }
+    }
+
+    /// The batch with its pieces of YAML as JSON.
+    fn of_yaml(batch: Batch, limits: &Limits) -> Batch {
+        let mut bytes = Vec::with_capacity(batch.bytes.len());
+        let units = batch.units.into_iter().map(|unit| {
+            let content = match unit.content {
+                Content::Text(range) => match yaml::to_json(&batch.bytes[range], limits.max_record_bytes, &mut bytes) {
+                    Ok(range) => Content::Text(range),
+                    Err(cut) => Content::Rejected(cut),
+                },
+                other => other,
+            };
+            Unit { content, ..unit }
+        });
+        Batch { units: units.collect(), bytes, ..batch }
     }
 
     /// Gives the buffer away and begins a new one with the bytes that later units need.
     fn take_batch(&mut self, units: Vec<Unit>, limits: &Limits) -> Batch {
         let kept = self.framer.release();
+        let header = self.framer.header();
+        if kept < self.buffer.capacity() / 2 {
+            // A batch holds no more memory than its units.
+            let bytes = self.buffer[..kept].to_vec();
+            self.buffer.drain(..kept);
+            self.buffer.shrink_to(limits.batch_bytes);
+            return Batch { source: self.name.clone(), bytes, units, header };
+        }
         let tail = &self.buffer[kept..];
         let mut next =
             Vec::with_capacity(if self.end.is_some() { tail.len() } else { tail.len() + limits.batch_bytes });
         next.extend_from_slice(tail);
         self.buffer.truncate(kept);
-        let header = self.framer.header();
-        Batch { source: self.name.clone(), bytes: std::mem::replace(&mut self.buffer, next), units, header }
+        Batch { source: self.name.clone(), bytes: mem::replace(&mut self.buffer, next), units, header }
     }
 
     fn fill(&mut self, limit: usize) {
         let before = self.buffer.len();
-        match self.input.fill(&mut self.buffer, limit) {
-            Ok(count) if count < limit => self.end = Some(End::Complete),
-            Ok(_) => {}
+        let result = match &self.live {
+            None => self.input.fill(&mut self.buffer, limit).map(|count| count < limit),
+            Some(live) => fill_live(&mut self.input, live, &mut self.buffer, limit),
+        };
+        match result {
+            Ok(true) => self.end = Some(End::Complete),
+            Ok(false) => {}
             Err(error) => self.end = Some(End::Failed(format!("cannot be read on: {error}"))),
         }
         self.bytes += (self.buffer.len() - before) as u64;
@@ -243,7 +634,10 @@ impl Current {
             lines: self.framer.lines(),
             blank_lines: self.framer.blank_lines(),
             units: self.framer.units(),
-            bytes_on_disk: self.input.bytes_on_disk(),
+            bytes_on_disk: match &self.packed {
+                Some(packed) => packed.load(Ordering::Relaxed),
+                None => self.input.bytes_on_disk(),
+            },
         }
     }
 }
@@ -258,8 +652,9 @@ mod tests {
 
     use flate2::{Compression, write::GzEncoder};
     use proptest::prelude::*;
+    use rawzip::CompressionMethod;
 
-    use super::*;
+    use super::{super::zip, *};
 
     /// Source, line, byte and text of all units; a rejected one has its reason for a text.
     fn read_all(reader: &mut Reader) -> Vec<(String, u64, u64, String)> {
@@ -274,6 +669,7 @@ mod tests {
                 let text = match unit.content {
                     Content::Text(range) => String::from_utf8_lossy(&batch.bytes[range]).into_owned(),
                     Content::Rejected(cut) => format!("{cut:?}"),
+                    Content::Rest(rest) => format!("{rest:?}"),
                 };
                 all.push((batch.source.to_string(), unit.line, unit.byte, text));
             }
@@ -329,7 +725,7 @@ mod tests {
         let packed = gzip(text.as_bytes());
         fs::write(folder.path().join("a.jsonl"), "{}").expect("a file");
         fs::write(folder.path().join("b.jsonl.gz"), &packed[..packed.len() / 2]).expect("a file");
-        fs::write(folder.path().join("c.jsonl"), b"\xFD7zXZ\0\0\0").expect("a file");
+        fs::write(folder.path().join("c.jsonl"), b"7z\xBC\xAF\x27\x1C").expect("a file");
         fs::write(folder.path().join("d.jsonl"), b"{}").expect("a file");
         let mut reader = open(folder.path(), Limits { batch_bytes: 1000, ..Limits::default() });
         fs::remove_file(folder.path().join("a.jsonl")).expect("the file is there");
@@ -346,15 +742,108 @@ mod tests {
         let read: usize = text.lines().take(whole.len()).map(|line| line.len() + 1).sum();
         assert_eq!((cut.1, cut.2), (whole.len() as u64 + 1, read as u64));
         assert!(cut.3.contains("Unreadable") && cut.3.contains("the gzip data is cut off"), "{cut:?}");
-        assert!(archive.3.contains("an xz file"), "{archive:?}");
+        assert!(archive.3.contains("a 7z archive"), "{archive:?}");
         assert_eq!(last.3, "{}");
         assert_eq!(reader.totals().files, 4);
     }
 
     #[test]
+    fn members_of_archives_are_sources() {
+        let lines = b"{\"a\":1}\n{\"b\":2}\n";
+        let zip = zip::tests::archive(&[
+            ("samples/1.json", CompressionMethod::ZSTD, b"{\"s\":1}"),
+            ("_journal/start.json", CompressionMethod::DEFLATE, b"{\"j\":1}"),
+            ("a.jsonl.gz", CompressionMethod::STORE, &gzip(lines)),
+            ("trace", CompressionMethod::STORE, b"[{\"t\":1}]"),
+            ("prose", CompressionMethod::STORE, b"No log."),
+            ("readme.md", CompressionMethod::STORE, b"{}"),
+            ("__MACOSX/a.json", CompressionMethod::STORE, b"{}"),
+            ("x/.b.json", CompressionMethod::STORE, b"{}"),
+            ("inner.zip", CompressionMethod::STORE, b"PK\x03\x04"),
+        ]);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("run.eval");
+        fs::write(&path, &zip).expect("a file");
+        let told = |mut reader: Reader| {
+            let units = read_all(&mut reader);
+            let texts: Vec<(String, String)> = units
+                .into_iter()
+                .map(|(source, _, _, text)| (source.split_once('!').expect("a member").1.to_owned(), text))
+                .collect();
+            (texts, *reader.totals(), reader.left_out().to_vec())
+        };
+        let of_file = told(Reader::open(&[&path], Limits::default()).expect("a file"));
+        let (texts, totals, left_out) = &of_file;
+        let is = |at: usize, name: &str, text: &str| texts[at].0 == name && texts[at].1.starts_with(text);
+        assert!(is(0, "samples/1.json", "{\"s\":1}") && is(1, "_journal/start.json", "{\"j\":1}"), "{texts:?}");
+        assert!(is(2, "a.jsonl.gz", "{\"a\":1}") && is(3, "a.jsonl.gz", "{\"b\":2}") && is(4, "trace", "{\"t\":1}"));
+        assert!(is(5, "inner.zip", "Unreadable(\"cannot be opened: this is a zip archive; "), "{texts:?}");
+        assert_eq!((texts.len(), totals.files, totals.unreadable_sources, totals.units), (6, 5, 1, 6));
+        assert!(totals.bytes_on_disk < zip.len() as u64);
+        let whys: Vec<Why> = left_out.iter().map(|left_out| left_out.why).collect();
+        assert_eq!(whys, [Why::NoLog, Why::Hidden, Why::Hidden, Why::NoLog], "{left_out:?}");
+        for input in [zip.clone(), gzip(&zip)] {
+            let of_stream = told(Reader::from_stream("x", Cursor::new(input), Limits::default()));
+            assert_eq!((&of_stream.0, of_stream.1.units), (texts, 6));
+        }
+        let refused = |bytes: &[u8], limits: Limits| {
+            let units = read_all(&mut Reader::from_stream("x", Cursor::new(bytes.to_vec()), limits));
+            assert_eq!(units.len(), 1, "{units:?}");
+            units[0].3.clone()
+        };
+        let small = Limits { max_spool_bytes: 100, ..Limits::default() };
+        assert!(refused(&zip, small).contains("above max_spool_bytes (100)"));
+        let no_log = zip::tests::archive(&[("a.md", CompressionMethod::STORE, b"{}")]);
+        assert!(refused(&no_log, Limits::default()).contains("the zip archive holds no logs"));
+        assert!(refused(&zip[..zip.len() / 2], Limits::default()).contains("the zip data is damaged"));
+    }
+
+    #[test]
+    fn what_unpacks_to_too_much_is_cut_where_the_limit_is() {
+        let unpacking = |bytes| Limits { max_unpacked_ratio: 10, ..Limits::default() }.unpacking(bytes).max_bytes;
+        assert_eq!([unpacking(None), unpacking(Some(5)), unpacking(Some(1 << 30))], [1 << 40, 1 << 30, 10 << 30]);
+        let lines = gzip(&b"{\"a\":1}\n".repeat(1000));
+        for batch_bytes in [1, 100, 1 << 20] {
+            let limits = Limits { max_unpacked_bytes: 801, batch_bytes, ..Limits::default() };
+            let units = read_all(&mut Reader::from_stream("x", Cursor::new(lines.clone()), limits));
+            let last = units.last().expect("units");
+            assert_eq!((units.len(), last.1, last.2), (101, 101, 800));
+            assert!(last.3.contains("more than max_unpacked_bytes allows, which is 801"), "{last:?}");
+        }
+    }
+
+    #[test]
+    fn a_followed_file_gives_its_units_as_they_are_written() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("app.jsonl");
+        let mut file = File::create(&path).expect("a file");
+        let mut reader = Reader::follow(&path, Limits::default()).expect("it is there");
+        assert!(reader.will_read(&path) && reader.poll_batch().is_pending());
+        let mut next = |text: &[u8]| {
+            file.write_all(text).expect("written");
+            let batch = reader.next_batch().expect("units");
+            let bytes = |unit: &Unit| match &unit.content {
+                Content::Text(range) => String::from_utf8_lossy(&batch.bytes[range.clone()]).into_owned(),
+                other => panic!("{other:?}"),
+            };
+            batch.units.iter().map(bytes).collect::<Vec<String>>()
+        };
+        assert_eq!(next(b"{\"a\":1}\n{\"b\":"), ["{\"a\":1}"]);
+        assert_eq!(next(b"2}\n"), ["{\"b\":2}"]);
+        assert!(reader.poll_batch().is_pending());
+        reader.stop().stop();
+        assert!(reader.next_batch().is_none());
+        assert_eq!((reader.totals().lines, reader.totals().units), (2, 2));
+        fs::write(&path, gzip(b"{}")).expect("a file");
+        let mut reader = Reader::follow(&path, Limits::default()).expect("it is there");
+        assert!(read_all(&mut reader)[0].3.contains("only text can be followed"));
+        assert!(Reader::follow(folder.path(), Limits::default()).is_err());
+    }
+
+    #[test]
     fn a_unit_far_above_the_limit_takes_bounded_memory() {
         const WIDTH: u64 = 200 << 20;
-        let limits = Limits { batch_bytes: 1 << 16, max_record_bytes: 1 << 20 };
+        let limits = Limits { max_record_bytes: 1 << 20, ..Limits::default() };
         for (before, after, size) in [
             ("{}\n", "\n{\"b\":1}\n", WIDTH),
             ("[{},\n{\"a\":\"", "\"},\n{\"b\":1}]", WIDTH + 8),
@@ -375,6 +864,44 @@ mod tests {
         }
     }
 
+    struct Repeated {
+        text: Vec<u8>,
+        at: usize,
+        left: usize,
+    }
+
+    impl Read for Repeated {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.left == 0 {
+                return Ok(0);
+            }
+            let count = (&self.text[self.at..]).read(buffer)?;
+            self.at += count;
+            if self.at == self.text.len() {
+                (self.at, self.left) = (0, self.left - 1);
+            }
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn a_large_document_takes_the_memory_of_its_elements() {
+        const ELEMENTS: usize = 40_000;
+        let element = format!("  {{\"id\": 1, \"a\": \"{}\"}},\n", "x".repeat(1000));
+        for (before, between) in [("{\"list\": [\n", ""), ("{\n\"list\": [", "\n"), ("INFO {\"list\": [", "")] {
+            let line = if between.is_empty() { element.replace('\n', "") } else { element.clone() };
+            let repeated = Repeated { text: line.into_bytes(), at: 0, left: ELEMENTS };
+            let input = Cursor::new(before.replace('\n', between)).chain(repeated).chain(Cursor::new("{}]}"));
+            let mut reader = Reader::from_stream("wide", input, Limits::default());
+            let mut units = 0;
+            while let Some(batch) = reader.next_batch() {
+                units += batch.units.len();
+                assert!(batch.bytes.capacity() <= 3 << 18, "{} bytes held", batch.bytes.capacity());
+            }
+            assert_eq!((units, reader.totals().bytes > 40_000_000), (ELEMENTS + 2, true), "{before}");
+        }
+    }
+
     proptest! {
         #[test]
         fn units_do_not_depend_on_the_batches(
@@ -384,7 +911,7 @@ mod tests {
             let text = pieces.concat().into_bytes();
             let input = if is_packed { gzip(&text) } else { text.clone() };
             let read = |batch_bytes| {
-                let limits = Limits { batch_bytes, max_record_bytes: 30 };
+                let limits = Limits { batch_bytes, max_record_bytes: 30, document_bytes: 12, ..Limits::default() };
                 let mut reader = Reader::from_stream("-", Cursor::new(input.clone()), limits);
                 let units = read_all(&mut reader);
                 (units, *reader.totals())

@@ -30,6 +30,14 @@ pub(super) enum Outcome {
     Broken(&'static str),
     /// The byte after the last one consumed opens a bracket deeper than [`MAX_DEPTH`].
     TooDeep,
+    /// The byte after the last one consumed begins a key of the watched bracket.
+    Key,
+    /// The byte after the last one consumed begins a value in the watched bracket.
+    Begins,
+    /// A key of the watched bracket, or a value in it, has ended.
+    Ends,
+    /// The last byte consumed closes the watched bracket.
+    Left,
 }
 
 /// What may come next.
@@ -65,12 +73,26 @@ pub(super) struct Scanner {
     token: Token,
     /// Blanks between the last line break and the next byte, or [`NOT_FIRST`].
     blanks: usize,
+    /// How many brackets are open where the scanner stops at each key and each value, or [`NOWHERE`].
+    watched: usize,
+    /// Whether it has stopped before the next byte already.
+    has_stopped: bool,
 }
+
+/// As a number of brackets: the scanner stops at no key and no value.
+const NOWHERE: usize = usize::MAX;
 
 impl Scanner {
     /// A scanner that stands before the first byte of a value.
     pub(super) fn new() -> Scanner {
-        Scanner { open: Vec::new(), expect: Expect::Element, token: Token::None, blanks: NOT_FIRST }
+        Scanner {
+            open: Vec::new(),
+            expect: Expect::Element,
+            token: Token::None,
+            blanks: NOT_FIRST,
+            watched: NOWHERE,
+            has_stopped: false,
+        }
     }
 
     /// Goes back before the first byte of a value.
@@ -79,11 +101,32 @@ impl Scanner {
         self.expect = Expect::Element;
         self.token = Token::None;
         self.blanks = NOT_FIRST;
+        self.watched = NOWHERE;
+        self.has_stopped = false;
+    }
+
+    /// Stops from here on at each key and each value of the bracket at this depth, counted from 1.
+    pub(super) fn watch(&mut self, depth: usize) {
+        self.watched = depth;
+    }
+
+    /// Goes back to before an element of the bracket at this depth, which is an array; `blanks` stand before it.
+    pub(super) fn resume(&mut self, depth: usize, blanks: usize) {
+        self.open.truncate(depth);
+        self.expect = Expect::Element;
+        self.token = Token::None;
+        self.blanks = blanks;
+        self.has_stopped = false;
     }
 
     /// Offsets of the brackets that are open, outermost first.
     pub(super) fn open_brackets(&self) -> impl Iterator<Item = u64> {
         self.open.iter().map(|bracket| bracket >> 1)
+    }
+
+    /// As [`Scanner::open_brackets`], with whether they are objects.
+    pub(super) fn open_brackets_with_kind(&self) -> impl Iterator<Item = (u64, bool)> {
+        self.open.iter().map(|bracket| (bracket >> 1, bracket & 1 == 1))
     }
 
     /// Whether the bytes so far end inside of a string.
@@ -102,12 +145,22 @@ impl Scanner {
         let mut at = 0;
         let mut blanks = self.blanks;
         let outcome = loop {
-            if self.token != Token::None
-                && let Some(reason) = self.finish_token(bytes, &mut at)
-            {
-                break Outcome::Broken(reason);
+            if self.token != Token::None {
+                if let Some(reason) = self.finish_token(bytes, &mut at) {
+                    break Outcome::Broken(reason);
+                }
+                if self.token == Token::None && self.open.len() == self.watched {
+                    break Outcome::Ends;
+                }
             }
             let Some(&byte) = bytes.get(at) else { break Outcome::Open };
+            if self.open.len() == self.watched
+                && !self.has_stopped
+                && let Some(outcome) = self.begins(byte)
+            {
+                self.has_stopped = true;
+                break outcome;
+            }
             match byte {
                 b' ' | b'\t' | b'\r' => {
                     blanks = blanks.saturating_add(1);
@@ -149,9 +202,16 @@ impl Scanner {
                     }
                     self.open.pop();
                     self.expect = Expect::Comma;
-                    if self.open.is_empty() {
+                    let ended = match self.open.len() {
+                        0 => Some(Outcome::Complete),
+                        depth if depth == self.watched => Some(Outcome::Ends),
+                        depth if depth + 1 == self.watched => Some(Outcome::Left),
+                        _ => None,
+                    };
+                    if let Some(outcome) = ended {
                         at += 1;
-                        break Outcome::Complete;
+                        blanks = NOT_FIRST;
+                        break outcome;
                     }
                 }
                 b',' => {
@@ -175,6 +235,7 @@ impl Scanner {
                 }
             }
             blanks = NOT_FIRST;
+            self.has_stopped = false;
             at += 1;
         };
         self.blanks = blanks;
@@ -217,6 +278,16 @@ impl Scanner {
         None
     }
 
+    /// What begins with the byte, in a bracket that is watched.
+    fn begins(&self, byte: u8) -> Option<Outcome> {
+        match (self.expect, byte) {
+            (_, b' ' | b'\t' | b'\r' | b'\n' | b',' | b':' | b'}' | b']') => None,
+            (Expect::Key, b'"') => Some(Outcome::Key),
+            (Expect::Value | Expect::Element, _) => Some(Outcome::Begins),
+            _ => None,
+        }
+    }
+
     fn in_object(&self) -> bool {
         self.open.last().is_some_and(|bracket| bracket & 1 == 1)
     }
@@ -232,9 +303,9 @@ impl Scanner {
     }
 }
 
-const LINE_BREAK_IN_STRING: &str = "a line break inside of a string";
+pub(super) const LINE_BREAK_IN_STRING: &str = "a line break inside of a string";
 const NO_COLON: &str = "a key without a colon after it";
-const NO_COMMA: &str = "a value without a comma before it";
+pub(super) const NO_COMMA: &str = "a value without a comma before it";
 
 fn ends_scalar(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',' | b':' | b'"' | b'{' | b'}' | b'[' | b']')

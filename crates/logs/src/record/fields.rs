@@ -4,10 +4,13 @@
 //! A key matches without regard to case, `_` and `-`, so `latencyMs`, `latency-ms` and `LATENCY_MS` are all
 //! `latency_ms`. Where a record has several names of one field, the first in the table that is not null is taken. A
 //! name may mean one thing in LLM calls and another in tool calls: an `input` is a prompt there and arguments here.
+//! Names that say something in calls alone do not make a call of an object: an `output` is an answer where there is a
+//! prompt or a model, and nothing at all in a line of a build log.
 //!
-//! **Limits**: `latency`, `duration`, `elapsed` and `execution_time` say nothing of their unit and are taken for
-//! milliseconds, which `inspect` shows as assumed; other names without a
-//! unit (`response_time`) are not read, since common logs have them in seconds.
+//! Names of durations also come with a unit behind them ([`UNITS`]): `took_seconds`, `inferenceTimeMs`.
+//!
+//! **Limits**: names of durations that say nothing of their unit are taken for milliseconds, which `inspect` shows as
+//! assumed; a model whose times cannot be milliseconds is named in the report.
 
 use std::sync::LazyLock;
 
@@ -25,6 +28,8 @@ pub enum Field {
     DeclaredModel,
     ServedModel,
     Provider,
+    Host,
+    Level,
     System,
     Prompt,
     Context,
@@ -49,9 +54,26 @@ pub enum Field {
 }
 
 /// Fields in the normal form.
-pub(super) const FIELD_COUNT: usize = Field::Confidence as usize + 1;
+pub(crate) const FIELD_COUNT: usize = Field::Confidence as usize + 1;
 
 impl Field {
+    /// What is known of a call beside its texts.
+    pub(crate) const ABOUT_CALL: [Field; 13] = [
+        Field::Id,
+        Field::Timestamp,
+        Field::SessionId,
+        Field::Model,
+        Field::Provider,
+        Field::Host,
+        Field::Level,
+        Field::LatencyMs,
+        Field::ExecutionTimeMs,
+        Field::TtftMs,
+        Field::PromptTokens,
+        Field::ResponseTokens,
+        Field::FinishReason,
+    ];
+
     /// The field's name in the normal form.
     pub fn name(self) -> &'static str {
         FIELDS[self as usize].name
@@ -124,24 +146,31 @@ pub struct About {
     pub tool_names: &'static [Name],
 }
 
+/// What may stand behind the name of a duration.
+pub const UNITS: [(&str, Unit); 15] = [
+    ("ms", Unit::Ms),
+    ("msec", Unit::Ms),
+    ("millis", Unit::Ms),
+    ("milliseconds", Unit::Ms),
+    ("in_ms", Unit::Ms),
+    ("s", Unit::S),
+    ("sec", Unit::S),
+    ("secs", Unit::S),
+    ("seconds", Unit::S),
+    ("in_seconds", Unit::S),
+    ("us", Unit::Us),
+    ("microseconds", Unit::Us),
+    ("ns", Unit::Ns),
+    ("nanos", Unit::Ns),
+    ("nanoseconds", Unit::Ns),
+];
+
 const fn name(text: &'static str) -> Name {
     Name { text, unit: None }
 }
 
 const fn ms(text: &'static str) -> Name {
     Name { text, unit: Some(Unit::Ms) }
-}
-
-const fn seconds(text: &'static str) -> Name {
-    Name { text, unit: Some(Unit::S) }
-}
-
-const fn us(text: &'static str) -> Name {
-    Name { text, unit: Some(Unit::Us) }
-}
-
-const fn ns(text: &'static str) -> Name {
-    Name { text, unit: Some(Unit::Ns) }
 }
 
 const fn any(field: Field, holds: Holds, names: &'static [Name], about: &'static str) -> About {
@@ -162,37 +191,52 @@ const fn by_kind(
 const LATENCY_NAMES: &[Name] = &[
     ms("latency_ms"),
     name("latency"),
-    ms("response_time_ms"),
-    ms("duration_ms"),
+    name("response_time"),
     name("duration"),
-    ms("elapsed_ms"),
     name("elapsed"),
-    ms("delay_ms"),
-    ms("total_time_ms"),
-    ms("generation_time_ms"),
-    seconds("latency_s"),
-    seconds("latency_sec"),
-    seconds("latency_seconds"),
-    seconds("duration_s"),
-    seconds("duration_sec"),
-    seconds("duration_seconds"),
-    seconds("elapsed_s"),
-    seconds("elapsed_seconds"),
-    seconds("response_time_s"),
-    seconds("response_time_seconds"),
-    us("latency_us"),
-    us("duration_us"),
-    ns("latency_ns"),
-    ns("duration_ns"),
+    name("elapsed_time"),
+    name("response_latency"),
+    name("total_latency"),
+    name("total_time"),
+    name("total_duration"),
+    name("generation_time"),
+    name("inference_time"),
+    name("inference_latency"),
+    name("processing_time"),
+    name("request_duration"),
+    name("request_latency"),
+    name("response_duration"),
+    name("call_duration"),
+    name("llm_latency"),
+    name("llm_duration"),
+    name("llm_time"),
+    name("model_latency"),
+    name("api_latency"),
+    name("api_time"),
+    name("server_latency"),
+    name("backend_latency"),
+    name("e2e_latency"),
+    name("end_to_end_latency"),
+    name("round_trip"),
+    name("round_trip_time"),
+    name("rtt"),
+    name("time_taken"),
+    name("time_elapsed"),
+    name("took"),
+    name("runtime"),
+    name("run_time"),
+    name("wall_time"),
+    name("wall_clock"),
+    name("delay"),
+    name("provider_response_latency"),
 ];
 
 const EXECUTION_TIME_NAMES: &[Name] = &[
     ms("execution_time_ms"),
     ms("execution_ms"),
-    ms("exec_time_ms"),
     name("execution_time"),
-    seconds("execution_time_s"),
-    seconds("execution_time_seconds"),
+    name("execution_duration"),
+    name("exec_time"),
 ];
 
 /// Every field of the normal form, in its order.
@@ -230,6 +274,32 @@ pub static FIELDS: [About; FIELD_COUNT] = [
             name("date"),
             name("created"),
             name("logging_time"),
+            name("started_date_time"),
+            name("request_time_utc"),
+            name("requested_at"),
+            name("request_timestamp"),
+            name("call_time"),
+            name("logged_at"),
+            name("log_time"),
+            name("event_time"),
+            name("event_timestamp"),
+            name("asctime"),
+            name("date_time"),
+            name("time_stamp"),
+            name("timestamp_utc"),
+            name("created_time"),
+            name("create_time"),
+            name("created_on"),
+            name("created_date"),
+            name("insert_time"),
+            name("inserted_at"),
+            name("insertion_time"),
+            name("begin_time"),
+            name("began_at"),
+            name("time_generated"),
+            name("time_created"),
+            name("_time"),
+            name("@t"),
         ],
         "When the call began: RFC 3339, a date and time in UTC, or the time since 1970 in a unit told from its magnitude.",
     ),
@@ -242,6 +312,12 @@ pub static FIELDS: [About; FIELD_COUNT] = [
             name("conversation_id"),
             name("thread_id"),
             name("chat_id"),
+            name("conv_id"),
+            name("dialog_id"),
+            name("dialogue_id"),
+            name("chat_session_id"),
+            name("conversation_uuid"),
+            name("session_uuid"),
             name("trace_id"),
         ],
         "The conversation that the call belongs to.",
@@ -256,6 +332,13 @@ pub static FIELDS: [About; FIELD_COUNT] = [
             name("llm_model"),
             name("deployment"),
             name("model_permaslug"),
+            name("ai_model"),
+            name("model_slug"),
+            name("deployment_name"),
+            name("model_deployment"),
+            name("llm_name"),
+            name("engine"),
+            name("llm"),
         ],
         "The model that answered.",
     ),
@@ -284,6 +367,28 @@ pub static FIELDS: [About; FIELD_COUNT] = [
         "Who served the model.",
     ),
     any(
+        Field::Host,
+        Holds::Name,
+        &[
+            name("host"),
+            name("hostname"),
+            name("host_name"),
+            name("pod"),
+            name("pod_name"),
+            name("container_name"),
+            name("instance_id"),
+            name("service"),
+            name("service_name"),
+        ],
+        "The machine, container or service that logged the call.",
+    ),
+    any(
+        Field::Level,
+        Holds::Name,
+        &[name("level"), name("log_level"), name("severity"), name("level_name"), name("severity_text")],
+        "The level at which the call was logged.",
+    ),
+    any(
         Field::System,
         Holds::Text,
         &[
@@ -302,17 +407,44 @@ pub static FIELDS: [About; FIELD_COUNT] = [
         &[
             name("prompt"),
             name("question"),
-            name("query"),
-            name("instruction"),
             name("messages"),
+            name("instruction"),
             name("user_prompt"),
             name("user_message"),
             name("user_input"),
+            name("user_query"),
+            name("user_question"),
+            name("prompt_text"),
+            name("full_prompt"),
+            name("final_prompt"),
+            name("rendered_prompt"),
+            name("input_prompt"),
+            name("llm_input"),
+            name("model_input"),
+            name("input_messages"),
+            name("prompt_messages"),
+            name("chat_messages"),
+            name("request_messages"),
+            name("human_message"),
+            name("human_input"),
+            name("input_text"),
+        ],
+        &[
+            name("input"),
+            name("inputs"),
+            name("query"),
             name("request"),
             name("req"),
             name("full_request"),
+            name("request_body"),
+            name("request_payload"),
+            name("req_body"),
+            name("payload_in"),
+            name("body"),
+            name("user"),
+            name("human"),
+            name("utterance"),
         ],
-        &[name("input"), name("inputs"), name("body")],
         &[],
         "What the model was asked: a text, or a list of messages.",
     ),
@@ -329,9 +461,19 @@ pub static FIELDS: [About; FIELD_COUNT] = [
             name("retrieved"),
             name("retrieved_contexts"),
             name("retrieved_documents"),
+            name("retrieved_docs"),
+            name("retrieved_passages"),
+            name("retrieved_chunks"),
             name("retrieval_context"),
+            name("retriever_resources"),
             name("source_documents"),
+            name("source_nodes"),
+            name("context_documents"),
+            name("reference_documents"),
+            name("supporting_documents"),
             name("chunks"),
+            name("evidence"),
+            name("grounding_documents"),
         ],
         "Documents that the answer should rest on.",
     ),
@@ -343,15 +485,59 @@ pub static FIELDS: [About; FIELD_COUNT] = [
             name("completion"),
             name("answer"),
             name("response_text"),
-            name("generation"),
             name("generated_text"),
             name("output_text"),
             name("model_output"),
+            name("model_response"),
+            name("model_answer"),
+            name("llm_response"),
+            name("llm_output"),
+            name("llm_answer"),
+            name("ai_response"),
+            name("ai_message"),
+            name("ai_output"),
+            name("assistant_response"),
+            name("assistant_message"),
+            name("assistant_reply"),
+            name("assistant_output"),
+            name("bot_response"),
+            name("bot_message"),
+            name("bot_reply"),
+            name("chatbot_response"),
+            name("chat_response"),
+            name("agent_response"),
+            name("agent_output"),
+            name("gpt_response"),
+            name("final_answer"),
+            name("final_response"),
+            name("generated_answer"),
+            name("generated_response"),
+            name("response_content"),
+            name("response_message"),
+            name("answer_text"),
+            name("completion_text"),
+            name("actual_output"),
+        ],
+        &[
+            name("output"),
+            name("outputs"),
+            name("result"),
+            name("generation"),
             name("reply"),
             name("resp"),
             name("full_response"),
+            name("response_body"),
+            name("response_payload"),
+            name("res_body"),
+            name("generated"),
+            name("prediction"),
+            name("predicted"),
+            name("assistant"),
+            name("bot"),
+            name("generated_output"),
+            name("final_output"),
+            name("reply_text"),
         ],
-        &[name("output"), name("outputs"), name("result")],
         &[],
         "What the model answered.",
     ),
@@ -369,14 +555,11 @@ pub static FIELDS: [About; FIELD_COUNT] = [
         &[
             ms("ttft_ms"),
             ms("ttft"),
-            ms("time_to_first_token_ms"),
             ms("time_to_first_token"),
-            ms("first_token_ms"),
-            ms("first_token_latency_ms"),
-            seconds("ttft_s"),
-            seconds("ttft_seconds"),
-            seconds("time_to_first_token_s"),
-            seconds("time_to_first_token_seconds"),
+            ms("first_token"),
+            ms("first_token_latency"),
+            ms("first_token_time"),
+            ms("time_to_first_chunk"),
         ],
         "Time to the first token, in milliseconds.",
     ),
@@ -392,6 +575,12 @@ pub static FIELDS: [About; FIELD_COUNT] = [
             name("num_input_tokens"),
             name("tokens_in"),
             name("tokens_prompt"),
+            name("tokens_input"),
+            name("in_tokens"),
+            name("total_input_tokens"),
+            name("request_tokens"),
+            name("message_tokens"),
+            name("n_prompt_tokens"),
         ],
         "Tokens in the prompt, as the provider counted them; also inside of a `usage` object.",
     ),
@@ -410,6 +599,11 @@ pub static FIELDS: [About; FIELD_COUNT] = [
             name("num_output_tokens"),
             name("tokens_out"),
             name("tokens_completion"),
+            name("tokens_output"),
+            name("out_tokens"),
+            name("total_output_tokens"),
+            name("answer_tokens"),
+            name("n_completion_tokens"),
         ],
         "Tokens in the response, as the provider counted them; also inside of a `usage` object.",
     ),
@@ -516,14 +710,14 @@ pub static FIELDS: [About; FIELD_COUNT] = [
 ];
 /// The kinds of record with names of their own; feedback goes by the names of tool calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(crate) enum Scope {
     Llm,
     Tool,
 }
 
 /// A field that a name may mean, in records of one scope.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Target {
+pub(crate) struct Target {
     pub field: Field,
     pub scope: Scope,
     /// Precedence of the name, the lower the better.
@@ -539,20 +733,23 @@ impl Target {
 }
 
 /// What a key may mean.
-pub(super) fn meanings(key: &str) -> &'static [Target] {
+pub(crate) fn meanings(key: &str) -> &'static [Target] {
     NAMES.look_up(key)
 }
 
 /// Whether a name of this rank is the field's in any kind of record.
-pub(super) fn is_own_name(field: Field, rank: u16) -> bool {
+pub(crate) fn is_own_name(field: Field, rank: u16) -> bool {
     usize::from(rank) < FIELDS[field as usize].names.len()
 }
 
+/// Added to the rank of a name of a duration that says nothing of its unit.
+const UNSURE_RANK: u16 = 500;
+
 /// A power of two, large enough that most buckets hold one name.
-const BUCKETS: usize = 256;
+const BUCKETS: usize = 1024;
 
 /// Keys longer than this, without `_` and `-`, are not ours.
-const MAX_NAME_BYTES: usize = 32;
+const MAX_NAME_BYTES: usize = 40;
 
 static NAMES: LazyLock<Names> = LazyLock::new(Names::of_fields);
 
@@ -566,8 +763,17 @@ impl Names {
         let mut names = Names { buckets: vec![Vec::new(); BUCKETS] };
         for about in &FIELDS {
             for (scope, further) in [(Scope::Llm, about.llm_names), (Scope::Tool, about.tool_names)] {
-                for (rank, name) in (0..).zip(about.names.iter().chain(further)) {
-                    names.add(name.text, Target { field: about.field, scope, rank, unit: name.unit });
+                for (rank, name) in (0_u16..).zip(about.names.iter().chain(further)) {
+                    let is_time = about.holds == Holds::DurationMs;
+                    // A name that says its unit is surer than one that does not.
+                    let unsure = if is_time && name.unit.is_none() { UNSURE_RANK } else { 0 };
+                    let target = Target { field: about.field, scope, rank, unit: name.unit };
+                    names.add(name.text, Target { rank: rank + unsure, ..target });
+                    if is_time && !name.text.ends_with("_ms") {
+                        for (suffix, unit) in UNITS {
+                            names.add(&format!("{}_{suffix}", name.text), Target { unit: Some(unit), ..target });
+                        }
+                    }
                 }
             }
         }
@@ -578,6 +784,9 @@ impl Names {
         let normalised = name.replace('_', "");
         let bucket = &mut self.buckets[bucket(normalised.as_bytes())];
         match bucket.iter_mut().find(|(known, _)| *known == normalised) {
+            // A name that a rule makes and one that is listed are the same.
+            Some((_, targets))
+                if targets.iter().any(|known| (known.field, known.scope) == (target.field, target.scope)) => {}
             Some((_, targets)) => targets.push(target),
             None => bucket.push((normalised, vec![target])),
         }
@@ -601,9 +810,11 @@ fn normalise<'b>(key: &str, buffer: &'b mut [u8; MAX_NAME_BYTES]) -> Option<&'b 
     Some(&buffer[..length])
 }
 
+/// The bucket of a name, by its length and three of its bytes.
 fn bucket(name: &[u8]) -> usize {
+    let middle = name.get(name.len() / 2).copied().map_or(0, usize::from);
     let [first, last] = [name.first(), name.last()].map(|byte| usize::from(byte.copied().unwrap_or_default()));
-    (name.len() * 37 + first * 7 + last * 11) % BUCKETS
+    (name.len() * 37 + first * 7 + last * 11 + middle * 61) % BUCKETS
 }
 
 #[cfg(test)]

@@ -5,68 +5,39 @@
 
 use std::fmt;
 
-/// How one call is framed: where its ids, times and session stand.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Container {
+/// How one call is framed: where its ids, times and session stand. The name is that of what wrote the log.
+///
+/// Writers name their own containers, each in its file (`writers`); those here are known to everybody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Container(&'static str);
+
+impl Container {
     /// Our own names, and the common ones beside them, at the top level of an object.
-    #[default]
-    Native,
+    pub const NATIVE: Container = Container("native");
     /// A request body and a response body side by side.
-    Pair,
+    pub const PAIR: Container = Container("pair");
+    /// Records of the normal form, as `llmverify convert` writes them.
+    pub const NORMAL: Container = Container("normal");
     /// A response body alone.
-    Bare,
+    pub const BARE: Container = Container("bare");
     /// A list of messages alone.
-    Chat,
-    /// ShareGPT: `conversations` of `from` and `value`.
-    ShareGpt,
-    /// A line of an OpenAI batch file.
-    OpenAiBatch,
-    /// A line of an Anthropic batch file.
-    AnthropicBatch,
-    /// OpenTelemetry, as OTLP/JSON: spans, logs, metrics.
-    Otlp,
-    /// OpenTelemetry, as the console exporters write it.
-    OtelConsole,
-    /// LiteLLM's standard logging payload.
-    LiteLlm,
-    /// Langfuse: observations, blob export, trace download.
-    Langfuse,
-    /// LangSmith: runs, ingestion batches.
-    LangSmith,
-    /// The model invocation log of AWS Bedrock.
-    BedrockLog,
-    /// MCP messages (JSON-RPC), one a line.
-    Mcp,
-    /// The MCP log of a desktop client.
-    McpDesktop,
-    /// A Claude Code session.
-    ClaudeCode,
-    /// A Codex session.
-    Codex,
-    /// A session of Gemini CLI.
-    GeminiCli,
-    /// MLflow traces.
-    MlFlow,
-    /// Weave calls.
-    Weave,
-    /// Phoenix spans.
-    Phoenix,
-    /// promptfoo results.
-    Promptfoo,
-    /// Inspect AI logs.
-    Inspect,
-    /// Helicone exports.
-    Helicone,
-    /// Azure diagnostics and API Management logs.
-    Azure,
-    /// OpenAI evals event logs.
-    OpenAiEvals,
-    /// Results of `vllm bench serve`, or lines of vLLM's request log.
-    Vllm,
-    /// Request logs of SGLang.
-    SgLang,
-    /// Pieces of a streamed answer, one a line.
-    Stream,
+    pub const CHAT: Container = Container("chat");
+
+    /// The container of a writer.
+    pub const fn named(name: &'static str) -> Container {
+        Container(name)
+    }
+
+    /// The name in reports, and for `--format-in`.
+    pub const fn as_str(self) -> &'static str {
+        self.0
+    }
+}
+
+impl Default for Container {
+    fn default() -> Container {
+        Container::NATIVE
+    }
 }
 
 /// How a body spells messages, tool calls and token counts.
@@ -84,8 +55,16 @@ pub enum Dialect {
     BedrockConverse,
     /// The bodies of Bedrock's other vendors (Titan, Llama, Cohere, Mistral).
     BedrockVendor,
+    /// The bodies of vendors and servers that have a spelling of their own.
+    Vendor,
     /// Ollama chat and generate.
     Ollama,
+    /// Cohere chat.
+    Cohere,
+    /// llama.cpp completion.
+    LlamaCpp,
+    /// Text Generation Inference.
+    Tgi,
     /// OpenTelemetry GenAI conventions from 1.37 on.
     GenAi,
     /// OpenTelemetry GenAI conventions up to 1.36.
@@ -98,6 +77,10 @@ pub enum Dialect {
     Traceloop,
     /// Attributes of the Vercel AI SDK.
     Vercel,
+    /// Attributes of the Langfuse SDKs from version 3 on.
+    Langfuse,
+    /// Attributes of Logfire's integrations.
+    Logfire,
     /// LangChain's serialised messages.
     LangChain,
 }
@@ -111,88 +94,6 @@ pub struct Format {
     pub dialect: Option<Dialect>,
 }
 
-impl Container {
-    /// All containers, in the order of the documentation.
-    pub const ALL: [Container; 29] = [
-        Container::Native,
-        Container::Pair,
-        Container::Bare,
-        Container::Chat,
-        Container::ShareGpt,
-        Container::OpenAiBatch,
-        Container::AnthropicBatch,
-        Container::Otlp,
-        Container::OtelConsole,
-        Container::LiteLlm,
-        Container::Langfuse,
-        Container::LangSmith,
-        Container::BedrockLog,
-        Container::Mcp,
-        Container::McpDesktop,
-        Container::ClaudeCode,
-        Container::Codex,
-        Container::GeminiCli,
-        Container::MlFlow,
-        Container::Weave,
-        Container::Phoenix,
-        Container::Promptfoo,
-        Container::Inspect,
-        Container::Helicone,
-        Container::Azure,
-        Container::OpenAiEvals,
-        Container::Vllm,
-        Container::SgLang,
-        Container::Stream,
-    ];
-
-    /// The name in reports, and for `--format-in`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Container::Native => "native",
-            Container::Pair => "pair",
-            Container::Bare => "bare",
-            Container::Chat => "chat",
-            Container::ShareGpt => "sharegpt",
-            Container::OpenAiBatch => "openai_batch",
-            Container::AnthropicBatch => "anthropic_batch",
-            Container::Otlp => "otlp",
-            Container::OtelConsole => "otel_console",
-            Container::LiteLlm => "litellm",
-            Container::Langfuse => "langfuse",
-            Container::LangSmith => "langsmith",
-            Container::BedrockLog => "bedrock_log",
-            Container::Mcp => "mcp",
-            Container::McpDesktop => "mcp_desktop",
-            Container::ClaudeCode => "claude_code",
-            Container::Codex => "codex",
-            Container::GeminiCli => "gemini_cli",
-            Container::MlFlow => "mlflow",
-            Container::Weave => "weave",
-            Container::Phoenix => "phoenix",
-            Container::Promptfoo => "promptfoo",
-            Container::Inspect => "inspect",
-            Container::Helicone => "helicone",
-            Container::Azure => "azure",
-            Container::OpenAiEvals => "openai_evals",
-            Container::Vllm => "vllm",
-            Container::SgLang => "sglang",
-            Container::Stream => "stream",
-        }
-    }
-
-    /// The container of this name.
-    ///
-    /// # Errors
-    /// When there is none; the message lists those that there are.
-    pub fn parse(name: &str) -> Result<Container, String> {
-        let found = Container::ALL.into_iter().find(|container| container.as_str() == name);
-        found.ok_or_else(|| {
-            let known = Container::ALL.map(Container::as_str).join(", ");
-            format!("`{name}` is no format; the formats are {known}")
-        })
-    }
-}
-
 impl Dialect {
     /// The name in reports.
     pub fn as_str(self) -> &'static str {
@@ -203,13 +104,19 @@ impl Dialect {
             Dialect::Gemini => "gemini",
             Dialect::BedrockConverse => "bedrock_converse",
             Dialect::BedrockVendor => "bedrock_vendor",
+            Dialect::Vendor => "vendor",
             Dialect::Ollama => "ollama",
+            Dialect::Cohere => "cohere",
+            Dialect::LlamaCpp => "llama_cpp",
+            Dialect::Tgi => "tgi",
             Dialect::GenAi => "genai",
             Dialect::GenAi136 => "genai_1_36",
             Dialect::OpenInference => "openinference",
             Dialect::TraceloopFlat => "traceloop_flat",
             Dialect::Traceloop => "traceloop",
             Dialect::Vercel => "vercel",
+            Dialect::Langfuse => "langfuse",
+            Dialect::Logfire => "logfire",
             Dialect::LangChain => "langchain",
         }
     }
@@ -248,6 +155,9 @@ pub enum LatencySource {
 }
 
 impl LatencySource {
+    /// All of them.
+    pub const ALL: [LatencySource; 3] = [LatencySource::Reported, LatencySource::Assumed, LatencySource::StartAndEnd];
+
     /// The name in `inspect`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -272,8 +182,8 @@ pub enum Note {
     MediaLeftOut,
     /// The log has whole seconds only; a latency made of them is coarse.
     CoarseLatency,
-    /// The log has no text of prompt or response.
-    NoText,
+    /// The log has no text of prompt or response: engines of text have nothing to go on.
+    HealthOnly,
     /// Of several answers only the first is read.
     FurtherAnswers,
     /// The record stood below a key of something else: an export, a log service.
@@ -286,23 +196,29 @@ pub enum Note {
     HalfMissing,
     /// What was said last in a session, without an answer in the log: a turn that was interrupted.
     Unanswered,
+    /// A field was found one level down, below a key that may be about anything.
+    Guessed,
+    /// The record is a literal of Python and no JSON.
+    PythonLiteral,
 }
 
 impl Note {
     /// All notes.
-    pub const ALL: [Note; 12] = [
+    pub const ALL: [Note; 14] = [
         Note::DoubleEncoded,
         Note::Redacted,
         Note::ContentElsewhere,
         Note::MediaLeftOut,
         Note::CoarseLatency,
-        Note::NoText,
+        Note::HealthOnly,
         Note::FurtherAnswers,
         Note::Wrapped,
         Note::TableRow,
         Note::ShortRow,
         Note::HalfMissing,
         Note::Unanswered,
+        Note::Guessed,
+        Note::PythonLiteral,
     ];
 
     /// The name in reports.
@@ -313,20 +229,22 @@ impl Note {
             Note::ContentElsewhere => "content_elsewhere",
             Note::MediaLeftOut => "media_left_out",
             Note::CoarseLatency => "coarse_latency",
-            Note::NoText => "no_text",
+            Note::HealthOnly => "health_only",
             Note::FurtherAnswers => "further_answers",
             Note::Wrapped => "wrapped",
             Note::TableRow => "table_row",
             Note::ShortRow => "short_row",
             Note::HalfMissing => "half_missing",
             Note::Unanswered => "unanswered",
+            Note::Guessed => "guessed",
+            Note::PythonLiteral => "python_literal",
         }
     }
 }
 
 /// A set of [`Note`]s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Notes(u16);
+pub struct Notes(u32);
 
 impl Notes {
     /// Adds a note.
@@ -360,33 +278,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_one_to_one() {
-        for (index, container) in Container::ALL.into_iter().enumerate() {
-            assert_eq!(container as usize, index);
-            assert_eq!(Container::parse(container.as_str()), Ok(container));
-        }
-        assert!(
-            Container::parse("syslog").unwrap_err().starts_with("`syslog` is no format; the formats are native, pair,")
-        );
-    }
-
-    #[test]
     fn a_format_names_both_parts() {
         let check = |container, dialect, expected: &str| {
             assert_eq!(Format { container, dialect }.to_string(), expected);
         };
-        check(Container::Native, None, "native");
-        check(Container::Langfuse, Some(Dialect::Gemini), "langfuse+gemini");
-        check(Container::Bare, Some(Dialect::Anthropic), "bare+anthropic");
+        check(Container::NATIVE, None, "native");
+        check(Container::named("langfuse"), Some(Dialect::Gemini), "langfuse+gemini");
+        check(Container::BARE, Some(Dialect::Anthropic), "bare+anthropic");
     }
 
     #[test]
     fn a_set_holds_what_was_added() {
         let mut notes = Notes::default();
         assert_eq!(notes.iter().count(), 0);
-        notes.add(Note::NoText);
+        notes.add(Note::HealthOnly);
         notes.add(Note::DoubleEncoded);
-        assert_eq!(notes.iter().collect::<Vec<_>>(), [Note::DoubleEncoded, Note::NoText]);
+        assert_eq!(notes.iter().collect::<Vec<_>>(), [Note::DoubleEncoded, Note::HealthOnly]);
         assert!(!notes.has(Note::Redacted));
     }
 }

@@ -93,7 +93,7 @@ impl<'a> Json<'a> {
 
     /// Parses the value that the bytes begin with, and tells whether only white space follows. `None` when it is not
     /// strict JSON; the scanner knows why.
-    pub(super) fn parse_first(bytes: &'a [u8]) -> Option<(Json<'a>, bool)> {
+    pub(crate) fn parse_first(bytes: &'a [u8]) -> Option<(Json<'a>, bool)> {
         let mut deserializer = serde_json::Deserializer::from_slice(bytes);
         let value = Json::deserialize(&mut deserializer).ok()?;
         Some((value, deserializer.end().is_ok()))
@@ -232,6 +232,16 @@ impl<'a> Json<'a> {
         out.0
     }
 
+    /// About how many bytes the value takes in memory.
+    pub fn weight_bytes(&self) -> usize {
+        match self {
+            Json::String(text) => text.len(),
+            Json::Array(items) => items.iter().map(|item| 32 + item.weight_bytes()).sum(),
+            Json::Object(entries) => entries.iter().map(|(key, value)| 56 + key.len() + value.weight_bytes()).sum(),
+            _ => 0,
+        }
+    }
+
     /// A hash that is the same for equal values: keys in any order, numbers by value (`1` and `1.0` agree), and the
     /// same in every run and on every machine.
     pub fn canonical_hash(&self) -> u64 {
@@ -331,7 +341,7 @@ impl Number {
 }
 
 /// The same text, owned.
-pub(super) fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
+pub(crate) fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
     Cow::Owned(text.into_owned())
 }
 

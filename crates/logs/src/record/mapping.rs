@@ -38,7 +38,7 @@ struct Entry {
 
 /// The value that a mapping found in a record.
 #[derive(Debug)]
-pub(super) struct Mapped<'a> {
+pub(crate) struct Mapped<'a> {
     pub field: Field,
     pub unit: Option<Unit>,
     pub value: Json<'a>,
@@ -71,12 +71,18 @@ impl Mapping {
     }
 
     /// The values of the mapped fields in one record.
-    pub(super) fn find<'a>(&self, record: &Json<'a>) -> Vec<Mapped<'a>> {
+    pub(crate) fn find<'a>(&self, record: &Json<'a>) -> Vec<Mapped<'a>> {
         let found = self.entries.iter().filter_map(|Entry { field, pointer, unit }| {
             let value = record.pointer(pointer).filter(|value| !value.is_null() || *field == Field::Result)?;
             Some(Mapped { field: *field, unit: *unit, value: value.clone() })
         });
         found.collect()
+    }
+
+    /// The mapped fields that are not among those whose bits are set.
+    pub(crate) fn unmatched(&self, found: u64) -> Vec<&'static str> {
+        let entries = self.entries.iter().filter(|entry| found & (1 << entry.field as u64) == 0);
+        entries.map(|entry| entry.field.name()).collect()
     }
 
     fn add(&mut self, name: &str, place: &str) -> Result<(), String> {

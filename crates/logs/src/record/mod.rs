@@ -1,44 +1,40 @@
-//! Units of input become records: one normal form for LLM calls, tool calls and feedback.
+//! The normal form: one shape for LLM calls, tool calls and feedback, and what it is made of.
 //!
-//! - [`json`]: the borrowed JSON tree that a unit is parsed into
-//! - [`reader`]: unit → [`Entry`] or [`Rejected`]
+//! - [`entry`]: what a value of a log turned out to be: a record, a fragment of one, or something without a call
 //! - [`format`](mod@format): what a record was written by: container and dialect
 //! - [`fields`]: the fields of the normal form, and what logs call them
-//! - [`native`]: our own names and shapes, and the common ones beside them
-//! - `detect`: what a value was written by, told from its keys
-//! - `envelope`: containers, one file per writer
+//! - [`json`]: the borrowed JSON tree that a unit is parsed into
+//! - `scan`: why a text is not strict JSON, and what can be read of it all the same
+//! - [`values`]: times, counts and names out of JSON values
 //! - `body`: what was asked and answered, in the dialects of the providers
 //! - `passages`: the documents that stand inside of prompts
-//! - [`piece`]: what units say that are a part of a record
 //! - [`stream`]: streamed answers put together again
+//! - `call`: a record in the making, for the writers
+//! - `settle`: the last look at a record that is whole
 //! - [`mapping`]: `--map field=/json/pointer`, for home-made logs
 //! - [`schema`]: the JSON Schema of the normal form
-//! - [`values`]: times, counts and names out of JSON values
-//! - `text_line`: lines that are no JSON and hold some
-//! - `scan`: why a unit is not strict JSON, and what can be read of it all the same
 
-mod body;
-mod detect;
-mod envelope;
+pub(crate) mod body;
+pub(crate) mod call;
+pub mod entry;
 pub mod fields;
 pub mod format;
 pub mod json;
 pub mod mapping;
-pub mod native;
 mod passages;
-pub mod piece;
-pub mod reader;
-mod scan;
+pub(crate) mod scan;
 pub mod schema;
+mod settle;
 pub mod stream;
-mod text_line;
 pub mod values;
 
 use std::{borrow::Cow, ops::Range};
 
+pub use entry::{Around, Content, Entry, Fragment, Ignored, Rejected};
 pub use format::{Container, Dialect, Format, LatencySource, Note, Notes};
 use json::{Json, owned};
-pub use reader::{Aside, Entry, Item, Parsed, Piece, RecordReader, Rejected};
+
+use crate::hash;
 
 /// What kind of event a record describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -86,6 +82,10 @@ pub struct Record<'a> {
     pub response_id: Option<Cow<'a, str>>,
     /// Who served the model.
     pub provider: Option<Cow<'a, str>>,
+    /// The machine, container or service that logged the call.
+    pub host: Option<Cow<'a, str>>,
+    /// The level at which it was logged.
+    pub level: Option<Cow<'a, str>>,
     /// The system prompt.
     pub system: Option<Cow<'a, str>>,
     /// What the model was asked.
@@ -136,6 +136,10 @@ pub struct Record<'a> {
     pub feedback: Option<Feedback>,
     /// Where the call stands among others that a tracer recorded.
     pub span: Option<Box<Span<'a>>>,
+    /// The conversation that the call belongs to, as a hash, where the log does not name it.
+    pub scope: Option<u64>,
+    /// The hash of the prompt as the log has it, where documents were cut out of it.
+    pub logged_prompt: Option<u64>,
     /// What the reader of the record should know, and what keeps no field from being used.
     pub notes: Notes,
     /// Fields that were present but could not be used as they stand.
@@ -155,6 +159,8 @@ impl<'a> Record<'a> {
             declared_model: None,
             response_id: None,
             provider: None,
+            host: None,
+            level: None,
             system: None,
             prompt: Prompt::Absent,
             context: Vec::new(),
@@ -180,6 +186,8 @@ impl<'a> Record<'a> {
             label: None,
             feedback: None,
             span: None,
+            scope: None,
+            logged_prompt: None,
             notes: Notes::default(),
             problems: Vec::new(),
         }
@@ -204,6 +212,21 @@ impl<'a> Record<'a> {
             ("result", ..) => self.result.as_ref()?.pointer(&pointer["/result".len()..])?.as_str(),
             _ => None,
         }
+    }
+
+    /// The hash of the prompt as the log has it; `None` without one.
+    pub(crate) fn prompt_hash(&self) -> Option<u64> {
+        let texts = self.prompt.texts().map(|(_, text)| hash::name(text));
+        self.logged_prompt.or_else(|| texts.reduce(hash::combine))
+    }
+
+    /// About how many bytes its texts take.
+    pub fn text_bytes(&self) -> usize {
+        let prompt: usize = self.prompt.texts().map(|(_, text)| text.len()).sum();
+        let context: usize = self.context.iter().map(|passage| passage.text.len()).sum();
+        let texts = [&self.system, &self.response, &self.error].into_iter().flatten().map(|text| text.len());
+        let values = [&self.args, &self.result, &self.tools, &self.expected_schema].into_iter().flatten();
+        prompt + context + texts.sum::<usize>() + values.map(Json::weight_bytes).sum::<usize>()
     }
 
     /// `/tool_calls/0/name` and `/tool_calls/0/args/...`.
@@ -231,6 +254,8 @@ impl<'a> Record<'a> {
             declared_model: self.declared_model.map(owned),
             response_id: self.response_id.map(owned),
             provider: self.provider.map(owned),
+            host: self.host.map(owned),
+            level: self.level.map(owned),
             system: self.system.map(owned),
             prompt: self.prompt.into_owned(),
             context: self.context.into_iter().map(Passage::into_owned).collect(),
@@ -256,6 +281,8 @@ impl<'a> Record<'a> {
             label: self.label.map(owned),
             feedback: self.feedback,
             span: self.span.map(|span| Box::new(span.into_owned())),
+            scope: self.scope,
+            logged_prompt: self.logged_prompt,
             notes: self.notes,
             problems: self.problems,
         }
@@ -367,12 +394,28 @@ pub struct Span<'a> {
     pub id: Option<Cow<'a, str>>,
     /// The span that it is part of.
     pub parent_id: Option<Cow<'a, str>>,
+    /// When it began, in nanoseconds since the Unix epoch.
+    pub start_ns: Option<i64>,
+    /// When it ended, in nanoseconds since the Unix epoch.
+    pub end_ns: Option<i64>,
+    /// Whether the record is not the span, but one message of its call that stands in an event of its own.
+    pub is_event: bool,
+    /// Whether it tells what a whole trace was asked and answered: a call only where the log has none of the trace.
+    pub is_outline: bool,
 }
 
 impl Span<'_> {
     /// The same place, owning its text.
     pub fn into_owned(self) -> Span<'static> {
-        Span { trace_id: self.trace_id.map(owned), id: self.id.map(owned), parent_id: self.parent_id.map(owned) }
+        Span {
+            trace_id: self.trace_id.map(owned),
+            id: self.id.map(owned),
+            parent_id: self.parent_id.map(owned),
+            start_ns: self.start_ns,
+            end_ns: self.end_ns,
+            is_event: self.is_event,
+            is_outline: self.is_outline,
+        }
     }
 }
 

@@ -25,7 +25,7 @@ const SHOWN_KEY_CHARS: usize = 40;
 const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
 
 /// A unit that is JSON but for oddities.
-pub(super) struct Scan {
+pub(crate) struct Scan {
     /// Where the first value ends.
     pub end: usize,
     /// Its elements, when it is an array.
@@ -39,7 +39,7 @@ pub(super) struct Scan {
 }
 
 /// Scans the value that `bytes` begin with. `base` is added to the bytes that reasons name.
-pub(super) fn scan(bytes: &[u8], base: usize) -> Result<Scan, ParseError> {
+pub(crate) fn scan(bytes: &[u8], base: usize) -> Result<Scan, ParseError> {
     let mut scanner = Scanner::new(bytes);
     match scanner.value() {
         Ok(()) => Ok(scanner.finish(base)),
@@ -48,7 +48,7 @@ pub(super) fn scan(bytes: &[u8], base: usize) -> Result<Scan, ParseError> {
 }
 
 /// Why `bytes` are not exactly one JSON value, given that the strict parser refused them.
-pub(super) fn fault(bytes: &[u8]) -> ParseError {
+pub(crate) fn fault(bytes: &[u8]) -> ParseError {
     match scan(bytes, 0) {
         Err(error) => error,
         Ok(scan) => {
@@ -60,7 +60,7 @@ pub(super) fn fault(bytes: &[u8]) -> ParseError {
 }
 
 /// Offset of the first byte from `from` on that is not JSON white space.
-pub(super) fn next_visible(bytes: &[u8], from: usize) -> Option<usize> {
+pub(crate) fn next_visible(bytes: &[u8], from: usize) -> Option<usize> {
     let rest = bytes.get(from..)?;
     rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).map(|at| from + at)
 }
@@ -467,7 +467,7 @@ fn key_text(token: &[u8]) -> Cow<'_, str> {
 }
 
 /// A key as a reason may show it: short, and without control characters.
-pub(super) fn shown_key(key: &str) -> String {
+pub(crate) fn shown_key(key: &str) -> String {
     let mut shown: String =
         key.chars().take(SHOWN_KEY_CHARS).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if key.chars().nth(SHOWN_KEY_CHARS).is_some() {

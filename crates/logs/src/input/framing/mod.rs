@@ -11,7 +11,16 @@
 //!   line, a scalar in an array is a unit too, and an empty array holds none.
 //!
 //! - **Rows**: a unit is a row of a table, whose first line is the [header](super::header). So when the source is called
-//!   `.csv` or `.tsv`, or the first line has names that logs have. A row goes on in the next line inside of quotes.
+//!   `.csv` or `.tsv`, or the first line has names that logs have. A row goes on in the next line inside of quotes. A line
+//!   `sep=;` before the header tells the separator and is no row. Tables with bars and rules ([`ruled`](super::ruled)) have rows,
+//!   too; their rules and the line that counts their rows are no units, and behind that line the source begins anew.
+//!
+//! An object that grows beyond `document_bytes` is looked into: when one of its arrays holds what the reader knows for
+//! something of its own, the elements of that array are units from there on, and what is left of the document is one more
+//! ([`document`]). So a document takes no more memory than its largest element.
+//!
+//! - **YAML**: a unit is an element of a list that begins in the first column, or a document. So when the source is called
+//!   `.yaml` or `.yml`, or the first line is `---` or `- key: value`.
 //!
 //! A unit begins and ends with a byte that is not blank. Blank lines between units are counted and are no units.
 //!
@@ -28,15 +37,24 @@ use std::{ops::Range, sync::Arc};
 
 use memchr::{memchr, memchr2};
 
+mod document;
+mod path;
+mod ruled;
 mod split;
+mod yaml;
 #[cfg(test)]
 mod tests;
 pub use super::scanner::MAX_DEPTH;
 use super::{
     Content, Cut, Header, Unit,
+    reader::Limits,
     scanner::{NOT_FIRST, Outcome, Scanner, is_blank},
 };
+use document::{Document, FirstLine};
 pub use split::split_values;
+
+/// Whether a reader would know an object for something of its own, and not for a part of what stands around it.
+pub type Recognises = fn(&[u8]) -> bool;
 
 /// Units in one batch at most; bounds the memory of a batch of very short units.
 pub const MAX_UNITS_PER_BATCH: usize = 1 << 16;
@@ -55,7 +73,7 @@ pub enum End {
 pub enum Progress {
     /// More bytes, or the end.
     NeedsBytes,
-    /// A new list of units; this one holds [`MAX_UNITS_PER_BATCH`].
+    /// A new list of units; this one holds [`MAX_UNITS_PER_BATCH`], or enough bytes.
     BatchFull,
     /// Nothing: the source is at its end, or what follows cannot be framed.
     Finished,
@@ -64,7 +82,26 @@ pub enum Progress {
 /// Cuts one source into units. It looks at a buffer that grows at its end and shrinks at its front.
 #[derive(Debug)]
 pub struct Framer {
+    batch_bytes: usize,
     max_record_bytes: u64,
+    document_bytes: u64,
+    shell_bytes: usize,
+    recognises: Recognises,
+    /// Where in the source the unit at hand is looked into, if it gets there.
+    look_at: u64,
+    /// Where the line at hand of a row with bars begins, or the first line of a source ends.
+    row_line: u64,
+    /// Whether the source is YAML by its name.
+    is_called_yaml: bool,
+    /// Whether the document of YAML at hand is a list whose elements are units; `None` before its first line.
+    yaml_list: Option<bool>,
+    /// Whether the table with bars is over.
+    table_is_over: bool,
+    /// Whether the line before was a rule of the table.
+    is_after_rule: bool,
+    /// The document that is being cut.
+    document: Option<Box<Document>>,
+    shells_cut: u64,
     mode: Option<Mode>,
     state: State,
     /// Offset in the source of the buffer's first byte.
@@ -96,6 +133,7 @@ enum Mode {
     Lines,
     Values,
     Rows,
+    Yaml,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,20 +148,43 @@ enum State {
     FirstBracket,
     /// On the first line, of which it is not known whether it is a header.
     FirstLine,
+    /// On the lines after it, of which it is not known whether they are the rule of a table.
+    Head,
+    /// In a row of a table with bars.
+    RuledRow,
+    /// At the beginning of a line of YAML.
+    YamlLine,
+    /// In a line of YAML.
+    Yaml,
     /// In a unit that ends with the line.
     Line,
-    /// In a row of a table, perhaps inside of quotes.
-    Row { quoted: bool },
+    /// In a row of a table.
+    Row(Cell),
     /// In a unit that the scanner follows to its end.
     Value,
     /// In an element that is a string.
     String { escaped: bool },
     /// In an element that is neither string, object nor array.
     Scalar,
+    /// In a document that is cut into the elements of an array.
+    Document,
+    /// In the rest of a line on which a document broke.
+    Skip,
     /// After a rejected value, before the next line that can begin one.
     Resync,
     /// Nothing is left to do.
     Finished,
+}
+
+/// Where in a cell of a table the next byte stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cell {
+    /// At its first byte. A quote there opens it, and stands for itself elsewhere.
+    Start,
+    Plain,
+    Quoted,
+    /// Behind a quote that closes it. Another one opens it again: together they are a quote inside.
+    Closed,
 }
 
 /// A unit that has begun.
@@ -145,9 +206,21 @@ struct Doomed {
 
 impl Framer {
     /// A framer at the start of a source.
-    pub fn new(max_record_bytes: u64) -> Framer {
+    pub fn new(limits: &Limits) -> Framer {
         Framer {
-            max_record_bytes,
+            batch_bytes: limits.batch_bytes,
+            max_record_bytes: limits.max_record_bytes,
+            document_bytes: limits.document_bytes.max(1),
+            shell_bytes: limits.shell_bytes,
+            recognises: |_| true,
+            look_at: 0,
+            row_line: 0,
+            is_called_yaml: false,
+            yaml_list: None,
+            table_is_over: false,
+            is_after_rule: false,
+            document: None,
+            shells_cut: 0,
             mode: None,
             state: State::Start,
             base: 0,
@@ -169,10 +242,16 @@ impl Framer {
         }
     }
 
-    /// Takes the source for a table when its name says so.
+    /// Takes the source for a table, or for YAML, when its name says so.
     #[must_use]
     pub fn of_source(self, name: &str) -> Framer {
-        Framer { promised: Header::delimiter_of(name), ..self }
+        Framer { promised: Header::delimiter_of(name), is_called_yaml: Framer::is_called_yaml(name), ..self }
+    }
+
+    /// Asks `recognises` which objects are something of their own. Without it all are.
+    #[must_use]
+    pub fn recognising(self, recognises: Recognises) -> Framer {
+        Framer { recognises, ..self }
     }
 
     /// The header, once it was read, when the source is a table.
@@ -192,11 +271,17 @@ impl Framer {
             if self.state == State::Finished {
                 return Progress::Finished;
             }
-            if units.len() >= MAX_UNITS_PER_BATCH {
+            if self.table_is_over && units.is_empty() {
+                self.begin_anew();
+            }
+            let is_full =
+                !units.is_empty() && self.position >= self.batch_bytes.saturating_mul(FULL) || self.table_is_over;
+            if is_full || units.len() >= MAX_UNITS_PER_BATCH {
                 return Progress::BatchFull;
             }
             let is_short_start = self.state == State::Start && buffer.len() < BYTE_ORDER_MARK.len();
-            if self.position < buffer.len() && !(is_short_start && end.is_none()) {
+            let is_short = is_short_start || self.needs_mark(buffer);
+            if self.position < buffer.len() && !(is_short && end.is_none()) {
                 self.advance(buffer, units);
             } else if let Some(end) = end {
                 self.close(buffer, end, units);
@@ -210,7 +295,10 @@ impl Framer {
     pub fn release(&mut self) -> usize {
         let count = match self.state {
             State::Start => 0,
-            State::Between | State::Resync | State::Finished => self.position,
+            State::Between | State::Resync | State::Skip | State::Finished => self.position,
+            State::Document if self.document.as_ref().is_some_and(|document| !document.is_in_element()) => {
+                self.position
+            }
             _ if self.is_too_large() => self.position,
             _ => self.index(self.unit.byte),
         };
@@ -234,8 +322,13 @@ impl Framer {
         self.units
     }
 
+    /// Documents that had more around their elements than `shell_bytes`.
+    pub fn shells_cut(&self) -> u64 {
+        self.shells_cut
+    }
+
     /// Bytes that were looked at to find the ends of values and the lines after rejected ones: at most three times
-    /// the source, whatever it holds.
+    /// the source, whatever it holds, and five times more where values grow beyond `document_bytes`.
     pub fn work(&self) -> u64 {
         self.work
     }
@@ -248,10 +341,16 @@ impl Framer {
             State::FirstBracket => self.first_bracket(buffer),
             State::FirstLine => self.first_line(buffer, units),
             State::Line => self.line(buffer, units),
-            State::Row { quoted } => self.row(buffer, quoted, units),
+            State::Head => self.head(buffer, units),
+            State::Row(cell) => self.row(buffer, cell, units),
+            State::RuledRow => self.ruled_row(buffer, units),
+            State::YamlLine => self.yaml_line(buffer, units),
+            State::Yaml => self.yaml(buffer),
             State::Value => self.value(buffer, units),
             State::String { escaped } => self.string(buffer, escaped, units),
             State::Scalar => self.scalar(buffer, units),
+            State::Document => self.document(buffer, units),
+            State::Skip => self.skip(buffer),
             State::Resync => self.resync(buffer),
             State::Finished => {}
         }
@@ -263,23 +362,38 @@ impl Framer {
             End::Complete => None,
             End::Failed(reason) => Some(Cut::Unreadable(reason.clone())),
         };
+        if self.state == State::RuledRow && failure.is_none() && self.is_no_row(buffer) {
+            self.state = State::Between;
+            return;
+        }
         match self.state {
             State::Value => {
                 let cut = failure.unwrap_or_else(|| truncated("the input ends inside of a value"));
                 return self.reject(cut, units);
             }
+            State::Document => {
+                let cut = failure.unwrap_or_else(|| truncated("the input ends inside of a value"));
+                return self.break_document(cut, units);
+            }
             State::FirstLine if failure.is_none() => {
                 self.decide(buffer, units);
+                if self.state == State::YamlLine {
+                    return;
+                }
                 self.reject_lone_header(units);
             }
-            State::Row { quoted: true } if failure.is_none() && !self.is_too_large() => {
+            State::Head => return self.close_head(buffer, units),
+            State::Row(Cell::Quoted) if failure.is_none() && !self.is_too_large() => {
                 self.push(Content::Rejected(truncated("the input ends inside of a quoted cell")), units);
             }
             State::FirstObject
             | State::FirstBracket
             | State::FirstLine
             | State::Line
-            | State::Row { .. }
+            | State::Row(_)
+            | State::RuledRow
+            | State::YamlLine
+            | State::Yaml
             | State::String { .. }
             | State::Scalar => match failure {
                 Some(cut) if !self.is_too_large() => self.push(Content::Rejected(cut), units),
@@ -334,12 +448,19 @@ impl Framer {
     fn begin(&mut self, first: u8, units: &mut Vec<Unit>) {
         let indent = if self.blanks == NOT_FIRST { 0 } else { self.blanks };
         self.unit = Begun { byte: self.offset(), line: self.line, indent };
+        self.look_at = self.unit.byte.saturating_add(self.document_bytes.min(self.max_record_bytes));
         self.blanks = NOT_FIRST;
+        self.row_line = self.unit.byte;
+        if self.mode.is_none() && self.is_called_yaml && !matches!(first, b'{' | b'[') {
+            self.mode = Some(Mode::Yaml);
+        }
         self.state = match (self.mode, first) {
             (None, b'{') if self.promised.is_none() => State::FirstObject,
             (None, b'[') if self.promised.is_none() => State::FirstBracket,
             (None, _) => State::FirstLine,
-            (Some(Mode::Rows), _) => State::Row { quoted: false },
+            (Some(Mode::Yaml), _) => State::YamlLine,
+            (Some(Mode::Rows), _) if self.is_ruled() => State::RuledRow,
+            (Some(Mode::Rows), _) => State::Row(Cell::Start),
             (Some(Mode::Lines), _) => State::Line,
             (Some(Mode::Values), b'{' | b'[') => State::Value,
             (Some(Mode::Values), b'"') if self.in_array => State::String { escaped: false },
@@ -347,7 +468,7 @@ impl Framer {
             (Some(Mode::Values), _) => State::Line,
         };
         match self.state {
-            State::FirstLine | State::Line | State::Row { .. } => {}
+            State::FirstLine | State::Line | State::Row(_) | State::RuledRow | State::YamlLine => {}
             State::FirstObject | State::Value => self.scanner.reset(),
             _ => self.position += 1,
         }
@@ -359,12 +480,15 @@ impl Framer {
     }
 
     fn first_object(&mut self, buffer: &[u8]) {
-        let rest = &buffer[self.position..];
+        let rest = self.up_to_look(buffer);
         let line_end = memchr(b'\n', rest);
         let on_this_line = &rest[..line_end.unwrap_or(rest.len())];
         let (count, outcome) = self.scanner.scan(on_this_line, self.base + self.position as u64, &mut self.line);
         self.position += count;
         self.work += count as u64;
+        if outcome == Outcome::Open && self.is_at_look() {
+            return self.look_into(buffer, self.index(self.unit.byte), FirstLine::Decides);
+        }
         if outcome != Outcome::Open || (line_end.is_some() && self.scanner.in_string()) {
             (self.mode, self.state) = (Some(Mode::Lines), State::Line);
         } else if line_end.is_some() {
@@ -384,20 +508,48 @@ impl Framer {
     }
 
     fn first_line(&mut self, buffer: &[u8], units: &mut Vec<Unit>) {
-        let Some(length) = memchr(b'\n', &buffer[self.position..]) else {
-            self.position = buffer.len();
+        if !self.is_at_line_end(buffer) {
             return;
-        };
-        self.position += length;
+        }
+        if self.may_be_head(buffer) {
+            return self.begin_head();
+        }
         self.decide(buffer, units);
+        if self.state == State::YamlLine {
+            return;
+        }
         self.end_line();
         self.position += 1;
+    }
+
+    /// Goes to the end of the line at hand, if it is there. A line that gets long is looked into.
+    fn is_at_line_end(&mut self, buffer: &[u8]) -> bool {
+        let rest = self.up_to_look(buffer);
+        if let Some(length) = memchr(b'\n', rest) {
+            self.position += length;
+            return true;
+        }
+        self.position += rest.len();
+        if self.is_at_look() {
+            self.look_into_line(buffer);
+        }
+        false
     }
 
     /// Takes the first line for a header, or for a unit.
     fn decide(&mut self, buffer: &[u8], units: &mut Vec<Unit>) {
         // Of a line that is too large, the first bytes are gone.
         let line = (!self.is_too_large()).then(|| trim_end(buffer, self.index(self.unit.byte)..self.position));
+        if let Some(separator) = line.as_ref().and_then(|line| Header::separator_of(&buffer[line.start..self.position]))
+        {
+            (self.promised, self.state) = (Some(separator), State::Between);
+            return;
+        }
+        if line.as_ref().is_some_and(|line| self.promised.is_none() && Framer::begins_yaml(&buffer[line.clone()])) {
+            self.mode = Some(Mode::Yaml);
+            (self.position, self.state) = (self.index(self.unit.byte), State::YamlLine);
+            return;
+        }
         match line.and_then(|line| Header::of_line(&buffer[line], self.promised)) {
             Some(header) => {
                 (self.mode, self.state, self.header) = (Some(Mode::Rows), State::Between, Some(Arc::new(header)));
@@ -412,44 +564,48 @@ impl Framer {
     /// At the end of a table without rows. What was taken for a header because the source is called a table may be its
     /// only row.
     fn reject_lone_header(&mut self, units: &mut Vec<Unit>) {
-        if self.units == 0 && self.header.as_ref().is_some_and(|header| !header.is_known()) {
+        if self.units == 0 && self.header.as_ref().is_some_and(|header| !header.is_known() && header.ruled.is_none()) {
             let reason = "the only line of a table, taken for its header, has no name that logs have";
             self.push(Content::Rejected(truncated(reason)), units);
         }
     }
 
-    fn row(&mut self, buffer: &[u8], mut quoted: bool, units: &mut Vec<Unit>) {
-        // "" inside of a quoted cell closes it and opens it again.
-        let mut closed_at = None;
-        while let Some(length) = memchr2(b'"', b'\n', &buffer[self.position..]) {
-            self.position += length;
-            if buffer[self.position] == b'"' {
-                // A quote begins a cell, or stands in it as it is.
-                let before = self.position.checked_sub(1).map(|at| buffer[at]);
-                let is_first = before.is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b',' | b';' | b'\t'));
-                let opens_again = closed_at.is_some_and(|at| at + 1 == self.position);
-                closed_at = quoted.then_some(self.position);
-                quoted = !quoted && (is_first || opens_again);
-            } else if quoted {
-                self.line += 1;
-            } else {
+    fn row(&mut self, buffer: &[u8], mut cell: Cell, units: &mut Vec<Unit>) {
+        let delimiter = self.header.as_ref().map_or(b',', |header| header.delimiter);
+        while let Some(&byte) = buffer.get(self.position) {
+            if byte == b'\n' && cell != Cell::Quoted {
                 self.cut(buffer, units);
                 self.end_line();
                 self.position += 1;
                 return;
             }
             self.position += 1;
+            cell = match (cell, byte) {
+                (Cell::Start | Cell::Closed, b'"') => Cell::Quoted,
+                (Cell::Quoted, b'"') => Cell::Closed,
+                (Cell::Quoted, b'\n') => {
+                    self.line += 1;
+                    Cell::Quoted
+                }
+                (Cell::Quoted, _) => Cell::Quoted,
+                (_, byte) if byte == delimiter => Cell::Start,
+                _ => Cell::Plain,
+            };
+            let rest = &buffer[self.position..];
+            let uneventful = match cell {
+                Cell::Start | Cell::Closed => 0,
+                Cell::Quoted => memchr2(b'"', b'\n', rest).unwrap_or(rest.len()),
+                Cell::Plain => memchr2(delimiter, b'\n', rest).unwrap_or(rest.len()),
+            };
+            self.position += uneventful;
         }
-        self.position = buffer.len();
-        self.state = State::Row { quoted };
+        self.state = State::Row(cell);
     }
 
     fn line(&mut self, buffer: &[u8], units: &mut Vec<Unit>) {
-        let Some(length) = memchr(b'\n', &buffer[self.position..]) else {
-            self.position = buffer.len();
+        if !self.is_at_line_end(buffer) {
             return;
-        };
-        self.position += length;
+        }
         if self.goes_on(buffer) {
             self.state = State::Value;
             return;
@@ -481,11 +637,12 @@ impl Framer {
 
     fn value(&mut self, buffer: &[u8], units: &mut Vec<Unit>) {
         let offset = self.offset();
-        let (count, outcome) = self.scanner.scan(&buffer[self.position..], offset, &mut self.line);
+        let (count, outcome) = self.scanner.scan(self.up_to_look(buffer), offset, &mut self.line);
         self.position += count;
         self.work += count as u64;
         match outcome {
-            Outcome::Open => {}
+            Outcome::Open if self.is_at_look() => self.look_into(buffer, self.index(self.unit.byte), FirstLine::Over),
+            Outcome::Open | Outcome::Key | Outcome::Begins | Outcome::Ends | Outcome::Left => {}
             Outcome::Complete => self.cut(buffer, units),
             Outcome::Broken(reason) => self.reject(truncated(reason), units),
             Outcome::TooDeep if self.is_too_large() => self.reject_too_large(units),
@@ -521,6 +678,9 @@ impl Framer {
         let from = self.position;
         while let Some(&byte) = buffer.get(self.position) {
             if matches!(byte, b'{' | b'[') && self.blanks <= self.unit.indent {
+                if self.goes_on_in_document() {
+                    break;
+                }
                 // A bracket here is more likely a new array than an element of the one that broke.
                 self.in_array &= byte == b'{';
                 self.state = State::Between;
@@ -546,8 +706,7 @@ impl Framer {
     fn cut(&mut self, buffer: &[u8], units: &mut Vec<Unit>) {
         self.state = State::Between;
         if self.is_too_large() {
-            let bytes = self.unit_size();
-            return self.push(Content::Rejected(Cut::TooLarge { bytes, limit: self.max_record_bytes }), units);
+            return self.push(Content::Rejected(self.too_large()), units);
         }
         let range = trim_end(buffer, self.index(self.unit.byte)..self.position);
         self.push(Content::Text(range), units);
@@ -570,9 +729,12 @@ impl Framer {
 
     /// Rejects a value above the limit that cannot go on. Its bytes are gone.
     fn reject_too_large(&mut self, units: &mut Vec<Unit>) {
-        let bytes = self.unit_size();
-        self.push(Content::Rejected(Cut::TooLarge { bytes, limit: self.max_record_bytes }), units);
+        self.push(Content::Rejected(self.too_large()), units);
         self.resync_from_here();
+    }
+
+    fn too_large(&self) -> Cut {
+        Cut::TooLarge { bytes: self.unit_size(), limit: self.max_record_bytes }
     }
 
     fn resync_from_here(&mut self) {
@@ -588,7 +750,8 @@ impl Framer {
         };
         self.last = Some((self.unit.line, item.unwrap_or(0)));
         self.units += 1;
-        units.push(Unit { line: self.unit.line, item, byte: self.unit.byte, content });
+        let shell = self.document.as_mut().and_then(|document| document.shell_of(self.unit.line, item));
+        units.push(Unit { line: self.unit.line, item, byte: self.unit.byte, content, shell });
     }
 
     /// Counts the line break at hand.
@@ -616,6 +779,9 @@ impl Framer {
         (offset - self.base) as usize
     }
 }
+
+/// Of the bytes that a batch is filled with, how often it takes them at most. A document that was looked into brings more.
+const FULL: usize = 4;
 
 /// Bytes with which a line ends in the middle of an object that is written on several lines.
 pub const GOES_ON: [u8; 4] = *b"{[,:";

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::input::{Rest, Shell};
 
 const NO_LIMIT: u64 = u64::MAX;
 
@@ -21,21 +22,59 @@ struct Framed {
     blank_lines: u64,
 }
 
+/// What is told of a unit.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Told {
+    pub line: u64,
+    pub item: Option<u32>,
+    pub byte: u64,
+    /// Its text; what is left of a document behind `=`, and a reason behind `!`.
+    pub text: String,
+    pub shell: Option<Arc<Shell>>,
+}
+
 /// Frames `input` as the reader does, `chunk` bytes at a time; also says how much work that was.
 fn frame_in_chunks(input: &[u8], chunk: usize, max_record_bytes: u64, end: &End) -> (Framed, u64) {
-    let mut framer = Framer::new(max_record_bytes);
-    let (mut buffer, mut seen, mut units) = (Vec::new(), Vec::new(), Vec::new());
+    let mut framer = Framer::new(&Limits { max_record_bytes, document_bytes: NO_LIMIT, ..Limits::default() });
+    framer.recognises = |_| false;
+    let mut seen = Vec::new();
+    drive(&mut framer, input, chunk, end, |unit, bytes| {
+        let content = match unit.content {
+            Content::Text(range) => Ok(bytes[range].to_vec()),
+            Content::Rest(rest) => Ok(format!("{rest:?}").into_bytes()),
+            Content::Rejected(cut) => Err(cut),
+        };
+        seen.push(Seen { line: unit.line, byte: unit.byte, content });
+    });
+    (Framed { seen, lines: framer.lines(), blank_lines: framer.blank_lines() }, framer.work())
+}
+
+/// As [`frame_in_chunks`], with any framer.
+pub(super) fn frame_with(mut framer: Framer, input: &[u8], chunk: usize, end: &End) -> (Vec<Told>, u64) {
+    let mut all = Vec::new();
+    drive(&mut framer, input, chunk, end, |unit, bytes| {
+        let text = match &unit.content {
+            Content::Text(range) => String::from_utf8_lossy(&bytes[range.clone()]).into_owned(),
+            Content::Rest(Rest { text: None, elements }) => format!("=? but {elements}"),
+            Content::Rest(Rest { text: Some(text), elements }) => {
+                format!("={} but {elements}", String::from_utf8_lossy(text))
+            }
+            Content::Rejected(Cut::TooLarge { bytes, limit }) => format!("!larger than {limit}: {bytes}"),
+            Content::Rejected(Cut::TooDeep { limit }) => format!("!deeper than {limit}"),
+            Content::Rejected(Cut::Truncated(reason) | Cut::Unreadable(reason)) => format!("!{reason}"),
+        };
+        all.push(Told { line: unit.line, item: unit.item, byte: unit.byte, text, shell: unit.shell });
+    });
+    (all, framer.work())
+}
+
+fn drive(framer: &mut Framer, input: &[u8], chunk: usize, end: &End, mut take: impl FnMut(Unit, &[u8])) {
+    let (mut buffer, mut units) = (Vec::new(), Vec::new());
     let mut chunks = input.chunks(chunk);
     let mut end_given = None;
     loop {
         let progress = framer.frame(&buffer, end_given, &mut units);
-        for Unit { line, byte, content, .. } in units.drain(..) {
-            let content = match content {
-                Content::Text(range) => Ok(buffer[range].to_vec()),
-                Content::Rejected(cut) => Err(cut),
-            };
-            seen.push(Seen { line, byte, content });
-        }
+        units.drain(..).for_each(|unit| take(unit, &buffer));
         buffer.drain(..framer.release());
         match progress {
             Progress::Finished => break,
@@ -46,7 +85,6 @@ fn frame_in_chunks(input: &[u8], chunk: usize, max_record_bytes: u64, end: &End)
             },
         }
     }
-    (Framed { seen, lines: framer.lines(), blank_lines: framer.blank_lines() }, framer.work())
 }
 
 fn frame(input: &[u8]) -> Vec<Seen> {
@@ -199,14 +237,99 @@ fn rows_of_a_table_go_on_inside_of_quotes() {
     assert_eq!(frame(b"prompt,response\n\"a\"").len(), 1, "a quote that is closed");
     assert!(frame(b"prompt,response\n").is_empty(), "a header alone holds no row");
     let named = |text: &[u8]| {
-        let (mut framer, mut units) = (Framer::new(NO_LIMIT).of_source("x.csv"), Vec::new());
+        let (mut framer, mut units) =
+            (Framer::new(&Limits { max_record_bytes: NO_LIMIT, ..Limits::default() }).of_source("x.csv"), Vec::new());
         assert_eq!(framer.frame(text, Some(&End::Complete), &mut units), Progress::Finished);
         units.len()
     };
     assert_eq!(named(b"Was ist rot?,Die Ampel.\n"), 1, "a line that names nothing is no header alone");
     assert_eq!(named(b"Was ist rot?,Die Ampel.\na,b\n"), 1, "of several, the first is the header");
     assert_eq!((named(b"frage,response\n"), named(b"")), (0, 0));
+    assert_eq!((named(b"sep=;\na;b\n1;2\n"), named(b"sep=;\n"), named(b"sep=;\r\n\na;b\n1;2\n")), (1, 0, 1));
+    let told = frame(b"sep=|\nprompt|response\n\"a|b\n\"|c\n");
+    assert!(matches!(&told[..], [Seen { line: 3, byte: 22, content: Ok(text) }] if text == b"\"a|b\n\"|c"), "{told:?}");
     assert_eq!(frame(b"2026-01-01 INFO started\nprompt,response\n").len(), 2, "a text log is no table");
+}
+
+#[test]
+fn tables_of_terminals_have_rows() {
+    let psql = " prompt | response \n--------+----------\n a      | b\n line 1+| c\n line 2 | \n(2 rows)\n\n";
+    let mysql =
+        "+--------+----------+\n| prompt | response |\n+--------+----------+\n| a | b |\n+--------+----------+\n";
+    let check = |input: &str, expected: &[(u64, &str)]| {
+        for chunk in [1, 5, 1000] {
+            let (framed, _) = frame_in_chunks(input.as_bytes(), chunk, 300, &End::Complete);
+            let got: Vec<(u64, String)> = framed
+                .seen
+                .iter()
+                .map(|seen| (seen.line, String::from_utf8_lossy(seen.content.as_ref().unwrap()).into_owned()))
+                .collect();
+            let expected: Vec<(u64, String)> =
+                expected.iter().map(|(line, text)| (*line, (*text).to_owned())).collect();
+            assert_eq!(got, expected, "{chunk}: {input}");
+            assert_eq!(framed.lines, input.lines().count() as u64);
+        }
+    };
+    check(psql, &[(3, "a      | b"), (4, "line 1+| c\n line 2 |")]);
+    check(&psql[..psql.len() - 2], &[(3, "a      | b"), (4, "line 1+| c\n line 2 |")]);
+    check(mysql, &[(4, "| a | b |")]);
+    check(&mysql[..mysql.len() - 1], &[(4, "| a | b |")]);
+    // A second table, or something else, may follow.
+    check(&format!("{mysql}{mysql}"), &[(4, "| a | b |"), (9, "| a | b |")]);
+    check(
+        &format!("{psql}{psql}"),
+        &[(3, "a      | b"), (4, "line 1+| c\n line 2 |"), (10, "a      | b"), (11, "line 1+| c\n line 2 |")],
+    );
+    check(&format!("{psql}{{}}\n"), &[(3, "a      | b"), (4, "line 1+| c\n line 2 |"), (8, "{}")]);
+    // What only begins like one is lines.
+    check("INFO a | b\nINFO c | d\n", &[(1, "INFO a | b"), (2, "INFO c | d")]);
+    check("a | b\n---+--", &[]);
+    check("a | b", &[(1, "a | b")]);
+    check("+---+\n| a |\nb", &[(1, "+---+"), (2, "| a |"), (3, "b")]);
+    check("a | b\n---\n", &[(1, "a | b"), (2, "---")]);
+    let long = "-".repeat(400);
+    assert_eq!(frame_in_chunks(format!("a | b\n{long}").as_bytes(), 9, 300, &End::Complete).0.seen.len(), 2);
+}
+
+#[test]
+fn pieces_of_yaml_are_units() {
+    let check = |input: &str, name: &str, expected: &[(u64, &str)]| {
+        for chunk in [1, 2, 3, 1000] {
+            let framer = Framer::new(&Limits { max_record_bytes: 60, ..Limits::default() }).of_source(name);
+            let (told, _) = frame_with(framer, input.as_bytes(), chunk, &End::Complete);
+            let got: Vec<(u64, &str)> = told.iter().map(|told| (told.line, told.text.as_str())).collect();
+            assert_eq!(got, expected, "{chunk}: {input}");
+        }
+    };
+    let list = "- a: 1\n  b:\n  - x\n\n- a: 2\n  c: |\n    - no element\n    ---\n# the last\n- a: 3";
+    let elements =
+        [(1, "- a: 1\n  b:\n  - x"), (5, "- a: 2\n  c: |\n    - no element\n    ---\n# the last"), (10, "- a: 3")];
+    check(list, "-", &elements);
+    check(list, "x.yml.gz", &elements);
+    check(
+        "# head\n%YAML 1.2\n---\na: 1\nb:\n- x\n--- # next\na: 2\n...\n---\n- a: 3\n-\n  a: 4\n",
+        "x.yaml",
+        &[(4, "a: 1\nb:\n- x"), (8, "a: 2"), (11, "- a: 3"), (12, "-\n  a: 4")],
+    );
+    check("---\na: 1\n", "-", &[(2, "a: 1")]);
+    check("{\"a\": 1}\n{}", "x.yaml", &[(1, "{\"a\": 1}"), (2, "{}")]);
+    check("- not a mapping\n- a: 1", "-", &[(1, "- not a mapping"), (2, "- a: 1")]);
+    check(&format!("- a: {}\n- b: 2\n", "x".repeat(80)), "x.yaml", &[(1, "!larger than 60: 86"), (2, "- b: 2")]);
+    check(&format!("- a: {}\n- b: 2\n", "x\n ".repeat(80)), "x.yaml", &[(1, "!larger than 60: 246"), (82, "- b: 2")]);
+}
+
+#[test]
+fn quoted_quotes_are_the_same_wherever_a_batch_ends() {
+    let mut input = b"id,prompt,response\n".to_vec();
+    for row in 0..100_000 {
+        input.extend_from_slice(format!("{row},\"say \"\"a,\nb\"\"\",\"\"\"c\"\"\"\n").as_bytes());
+    }
+    let whole = frame(&input);
+    assert_eq!(whole.len(), 100_000);
+    for chunk in [1, 7, 64 << 10] {
+        let (framed, _) = frame_in_chunks(&input, chunk, NO_LIMIT, &End::Complete);
+        assert!(framed.seen == whole, "{chunk} bytes at a time");
+    }
 }
 
 #[test]
@@ -245,7 +368,7 @@ fn hostile_nesting_is_linear() {
 #[test]
 fn a_batch_holds_a_bounded_number_of_units() {
     let input = "1\n".repeat(MAX_UNITS_PER_BATCH + 5);
-    let mut framer = Framer::new(NO_LIMIT);
+    let mut framer = Framer::new(&Limits { batch_bytes: usize::MAX, ..Limits::default() });
     let mut units = Vec::new();
     assert_eq!(framer.frame(input.as_bytes(), None, &mut units), Progress::BatchFull);
     assert_eq!(units.len(), MAX_UNITS_PER_BATCH);
@@ -271,7 +394,7 @@ fn end() -> impl Strategy<Value = End> {
 }
 
 /// Objects of several lines, as a log of pretty-printed records holds them.
-fn records() -> impl Strategy<Value = Vec<String>> {
+pub(super) fn records() -> impl Strategy<Value = Vec<String>> {
     let scalar = prop_oneof![
         Just("null".to_owned()),
         any::<i32>().prop_map(|number| number.to_string()),
@@ -304,6 +427,61 @@ proptest! {
         let whole = frame_in_chunks(&input, input.len().max(1), max, &end).0;
         prop_assert_eq!(&frame_in_chunks(&input, 1, max, &end).0, &whole);
         prop_assert_eq!(&frame_in_chunks(&input, chunk, max, &end).0, &whole);
+    }
+
+    #[test]
+    fn tables_do_not_depend_on_the_chunks(
+        lines in prop::collection::vec(
+            prop::sample::select(vec!["a | b", "---+---", "| a | b |", "+---+---+", "(2 rows)", "x+| y", "{}", "", "2 rows in set", "|--|--|"]),
+            0..12
+        ),
+        chunk in 1_usize..20, max in prop_oneof![Just(NO_LIMIT), 1_u64..40], end in end(), has_end in any::<bool>()
+    ) {
+        let input = lines.join("\n") + if has_end { "\n" } else { "" };
+        let whole = frame_in_chunks(input.as_bytes(), input.len().max(1), max, &end).0;
+        prop_assert_eq!(whole.lines, input.lines().count() as u64);
+        prop_assert_eq!(&frame_in_chunks(input.as_bytes(), 1, max, &end).0, &whole);
+        prop_assert_eq!(&frame_in_chunks(input.as_bytes(), chunk, max, &end).0, &whole);
+    }
+
+    #[test]
+    fn yaml_does_not_depend_on_the_chunks(
+        lines in prop::collection::vec(
+            prop::sample::select(vec!["- a: 1", "---", "- ", "-", "  b: 2", "# c", "...", "", "%d", "--", "--- x", " - y", "a: |"]),
+            0..12
+        ),
+        chunk in 1_usize..20, max_record_bytes in prop_oneof![Just(NO_LIMIT), 1_u64..40], end in end(), has_end in any::<bool>(),
+        name in prop::sample::select(vec!["-", "x.yaml"])
+    ) {
+        let input = lines.join("\n") + if has_end { "\n" } else { "" };
+        let framed = |chunk| {
+            let framer = Framer::new(&Limits { max_record_bytes, ..Limits::default() }).of_source(name);
+            frame_with(framer, input.as_bytes(), chunk, &end).0
+        };
+        let whole = framed(input.len().max(1));
+        prop_assert_eq!(&framed(1), &whole);
+        prop_assert_eq!(&framed(chunk), &whole);
+        for told in &whole {
+            prop_assert_eq!(told.line, line_of(input.as_bytes(), told.byte));
+        }
+    }
+
+    #[test]
+    fn rows_are_those_that_were_written(
+        rows in prop::collection::vec(prop::collection::vec("[a\",\n]{1,5}", 2), 1..8), chunk in 1_usize..20
+    ) {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(["prompt", "response"])?;
+        rows.iter().try_for_each(|row| writer.write_record(row))?;
+        let text = writer.into_inner()?;
+        let header = Header::of_line(b"prompt,response", None).unwrap();
+        let got: Vec<Vec<String>> = frame_in_chunks(&text, chunk, NO_LIMIT, &End::Complete)
+            .0
+            .seen
+            .iter()
+            .map(|seen| header.cells(seen.content.as_ref().unwrap()).unwrap().into_iter().map(|cell| cell.1).collect())
+            .collect();
+        prop_assert_eq!(got, rows);
     }
 
     #[test]

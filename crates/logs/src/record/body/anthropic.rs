@@ -18,10 +18,10 @@ use super::{
 use crate::record::{Dialect, json::Json, values};
 
 /// The key under which Bedrock says what it measured.
-pub(in crate::record) const BEDROCK_METRICS: &str = "amazon-bedrock-invocationMetrics";
+pub(crate) const BEDROCK_METRICS: &str = "amazon-bedrock-invocationMetrics";
 
 /// Whether the value is a response body, or an error body.
-pub(in crate::record) fn is_response(value: &Json<'_>) -> bool {
+pub(crate) fn is_response(value: &Json<'_>) -> bool {
     let kind = value.get("type").and_then(Json::as_str);
     if kind == Some("error") {
         return value.get("error").is_some_and(|error| error.get("message").is_some());
@@ -35,7 +35,7 @@ pub(in crate::record) fn is_response(value: &Json<'_>) -> bool {
 }
 
 /// Whether a body with messages is one of this dialect.
-pub(in crate::record) fn is_request(value: &Json<'_>) -> bool {
+pub(crate) fn is_request(value: &Json<'_>) -> bool {
     value.get("anthropic_version").is_some()
         || value.get("system").is_some()
         || (value.get("max_tokens").is_some()
@@ -43,7 +43,7 @@ pub(in crate::record) fn is_request(value: &Json<'_>) -> bool {
 }
 
 /// Reads a response body, or an error body.
-pub(in crate::record) fn read_response(mut body: Json<'_>) -> Answer<'_> {
+pub(crate) fn read_response(mut body: Json<'_>) -> Answer<'_> {
     let id = take_text(&mut body, "id");
     let model = take_text(&mut body, "model");
     let usage = body.take("usage").map(|usage| Usage::of(&usage)).unwrap_or_default();
@@ -51,12 +51,16 @@ pub(in crate::record) fn read_response(mut body: Json<'_>) -> Answer<'_> {
     let error = body.take("error").and_then(error_of);
     let metrics = body.take(BEDROCK_METRICS);
     let mut said = Said::default();
-    if body.get("content").is_some() {
+    let has_place = body.get("content").is_some();
+    if has_place {
         said.add(body, Joined::ByLines);
     }
     let answer = Answer::of_said(said);
     let finish_reason = stop_reason.or(answer.finish_reason);
     let mut answer = Answer { dialect: Some(Dialect::Anthropic), id, model, usage, error, finish_reason, ..answer };
+    if has_place {
+        answer = answer.or_empty();
+    }
     if let Some(metrics) = metrics {
         read_metrics(&metrics, &mut answer);
     }

@@ -1,13 +1,10 @@
-//! AWS Bedrock: the Converse dialect, and the native bodies of its vendors other than Anthropic.
+//! AWS Bedrock: the Converse dialect.
 //!
 //! - Converse: parts are told apart by their only key (`text`, `toolUse`, `toolResult`); `metrics.latencyMs` is the
 //!   latency that the service measured
-//! - Titan `inputText` / `results[].outputText`, Llama `prompt` / `generation`, Cohere `message` / `text`, Mistral
-//!   `prompt` / `outputs[].text`
+//! - the bodies of its vendors are their own: [`vendor`](super::vendor)
 //!
-//! **Source**: the Bedrock runtime API reference; the vendors' model parameters in the Bedrock user guide.
-
-use std::borrow::Cow;
+//! **Source**: the Bedrock runtime API reference.
 
 use super::{
     Answer, Conversation,
@@ -18,12 +15,12 @@ use super::{
 use crate::record::{Dialect, json::Json, values};
 
 /// Whether the value is a Converse response.
-pub(in crate::record) fn is_converse_response(value: &Json<'_>) -> bool {
+pub(crate) fn is_converse_response(value: &Json<'_>) -> bool {
     value.get("output").and_then(|output| output.get("message")).is_some_and(|message| message.get("content").is_some())
 }
 
 /// Whether a body with messages is a Converse request: its parts have no type.
-pub(in crate::record) fn is_converse_request(value: &Json<'_>) -> bool {
+pub(crate) fn is_converse_request(value: &Json<'_>) -> bool {
     let is_untyped = |part: &Json<'_>| {
         part.get("type").is_none()
             && ["text", "toolUse", "toolResult", "image", "document", "guardContent"]
@@ -36,9 +33,11 @@ pub(in crate::record) fn is_converse_request(value: &Json<'_>) -> bool {
 }
 
 /// Reads a Converse response.
-pub(in crate::record) fn read_converse_response(mut body: Json<'_>) -> Answer<'_> {
+pub(crate) fn read_converse_response(mut body: Json<'_>) -> Answer<'_> {
     let mut said = Said::default();
-    if let Some(message) = body.take("output").and_then(|mut output| output.take("message")) {
+    let message = body.take("output").and_then(|mut output| output.take("message"));
+    let has_place = message.as_ref().is_some_and(|message| message.get("content").is_some());
+    if let Some(message) = message {
         said.add(message, Joined::ByLines);
     }
     let mut answer = Answer::of_said(said);
@@ -48,40 +47,16 @@ pub(in crate::record) fn read_converse_response(mut body: Json<'_>) -> Answer<'_
     let metrics = body.take("metrics");
     answer.latency_ms =
         metrics.and_then(|metrics| values::duration_ms(metrics.get("latencyMs")?, values::Unit::Ms).ok());
-    answer
+    if has_place { answer.or_empty() } else { answer }
 }
 
 /// Reads a Converse request.
-pub(in crate::record) fn read_converse_request(mut body: Json<'_>) -> Conversation<'_> {
+pub(crate) fn read_converse_request(mut body: Json<'_>) -> Conversation<'_> {
     let tools = body.take("toolConfig").and_then(|mut config| config.take("tools")).map(unwrap_specs);
     let mut asked = openai_chat::read_request(body);
     asked.dialect = Some(Dialect::BedrockConverse);
     asked.tools = tools.or(asked.tools);
     asked
-}
-
-/// Reads a request body of the other vendors.
-pub(in crate::record) fn read_vendor_request(mut body: Json<'_>) -> Option<Conversation<'_>> {
-    let text = ["inputText", "prompt", "message"].into_iter().find_map(|key| take_text(&mut body, key))?;
-    Some(Conversation { dialect: Some(Dialect::BedrockVendor), text: Some(text), ..Conversation::default() })
-}
-
-/// Reads a response body of the other vendors.
-pub(in crate::record) fn read_vendor_response(mut body: Json<'_>) -> Option<Answer<'_>> {
-    let mut first = ["results", "outputs", "generations"].into_iter().find_map(|key| match body.take(key)? {
-        Json::Array(items) => items.into_iter().next(),
-        _ => None,
-    });
-    let place = first.as_mut().unwrap_or(&mut body);
-    let text = ["outputText", "generation", "text", "completion"].into_iter().find_map(|key| take_text(place, key))?;
-    let finish_reason: Option<Cow<'_, str>> =
-        ["completionReason", "stop_reason", "finish_reason"].into_iter().find_map(|key| take_text(place, key));
-    let count = |value: Option<&Json<'_>>| values::count(value?).ok();
-    let mut usage = Usage::default();
-    usage.response = count(place.get("tokenCount"));
-    usage.response = usage.response.or_else(|| count(body.get("generation_token_count")));
-    usage.prompt = count(body.get("inputTextTokenCount")).or_else(|| count(body.get("prompt_token_count")));
-    Some(Answer { dialect: Some(Dialect::BedrockVendor), text: Some(text), finish_reason, usage, ..Answer::default() })
 }
 
 /// `[{"toolSpec": {"name", "inputSchema": {"json"}}}]` as `[{"name", "inputSchema"}]`.

@@ -22,7 +22,7 @@ use super::{
 use crate::record::{Dialect, Passage, json::Json};
 
 /// Whether the value is a response body, or the response object of ADK.
-pub(in crate::record) fn is_response(value: &Json<'_>) -> bool {
+pub(crate) fn is_response(value: &Json<'_>) -> bool {
     if value.get("promptFeedback").is_some_and(|feedback| feedback.get("blockReason").is_some()) {
         return true;
     }
@@ -36,12 +36,12 @@ pub(in crate::record) fn is_response(value: &Json<'_>) -> bool {
 }
 
 /// Whether a list is one of contents.
-pub(in crate::record) fn is_contents(items: &[Json<'_>]) -> bool {
+pub(crate) fn is_contents(items: &[Json<'_>]) -> bool {
     !items.is_empty() && items.iter().all(|item| matches!(item.get("parts"), Some(Json::Array(_))))
 }
 
 /// Whether the value is a request body.
-pub(in crate::record) fn is_request(value: &Json<'_>) -> bool {
+pub(crate) fn is_request(value: &Json<'_>) -> bool {
     match value.get("contents") {
         Some(Json::Array(items)) => is_contents(items),
         Some(one @ Json::Object(_)) => one.get("parts").is_some(),
@@ -51,7 +51,7 @@ pub(in crate::record) fn is_request(value: &Json<'_>) -> bool {
 }
 
 /// Reads a response body.
-pub(in crate::record) fn read_response(mut body: Json<'_>) -> Answer<'_> {
+pub(crate) fn read_response(mut body: Json<'_>) -> Answer<'_> {
     let mut answer = match body.take("candidates") {
         Some(Json::Array(candidates)) => {
             let count = candidates.len();
@@ -67,7 +67,7 @@ pub(in crate::record) fn read_response(mut body: Json<'_>) -> Answer<'_> {
 }
 
 /// Reads what stands around the candidates.
-pub(super) fn read_frame<'a>(body: &mut Json<'a>, answer: &mut Answer<'a>) {
+pub(crate) fn read_frame<'a>(body: &mut Json<'a>, answer: &mut Answer<'a>) {
     answer.dialect = Some(Dialect::Gemini);
     answer.id = answer.id.take().or_else(|| either(body, "responseId", "response_id"));
     answer.model = answer.model.take().or_else(|| either(body, "modelVersion", "model_version"));
@@ -84,7 +84,7 @@ pub(super) fn read_frame<'a>(body: &mut Json<'a>, answer: &mut Answer<'a>) {
 }
 
 /// Reads one candidate, or ADK's response object, which is one with its frame.
-pub(super) fn read_candidate(mut candidate: Json<'_>) -> Answer<'_> {
+pub(crate) fn read_candidate(mut candidate: Json<'_>) -> Answer<'_> {
     let mut said = Said::default();
     if let Some(content) = candidate.take("content") {
         said.add(content, Joined::AsTheyStand);
@@ -98,11 +98,11 @@ pub(super) fn read_candidate(mut candidate: Json<'_>) -> Answer<'_> {
         answer.context.extend(chunks.into_iter().filter_map(retrieved));
     }
     read_frame(&mut candidate, &mut answer);
-    answer
+    answer.or_empty()
 }
 
 /// Reads a request body.
-pub(in crate::record) fn read_request(mut body: Json<'_>) -> Conversation<'_> {
+pub(crate) fn read_request(mut body: Json<'_>) -> Conversation<'_> {
     let mut asked = match body.take("contents") {
         Some(Json::Array(items)) => read_contents(items),
         Some(Json::String(text)) => Conversation { text: Some(text), ..Conversation::default() },
@@ -121,7 +121,7 @@ pub(in crate::record) fn read_request(mut body: Json<'_>) -> Conversation<'_> {
 }
 
 /// Reads a list of contents.
-pub(in crate::record) fn read_contents(items: Vec<Json<'_>>) -> Conversation<'_> {
+pub(crate) fn read_contents(items: Vec<Json<'_>>) -> Conversation<'_> {
     let mut said = Said::default();
     items.into_iter().for_each(|content| said.add(content, Joined::AsTheyStand));
     Conversation::of_said(said)

@@ -6,8 +6,7 @@
 //!
 //! **Source**: docs/api.md of ollama/ollama.
 //!
-//! **Limits**: the pieces of a streamed answer (`done` is false) are read one by one, and are not put together. Tokens of a
-//! prompt that was kept from the call before are not counted by the server.
+//! **Limits**: tokens of a prompt that was kept from the call before are not counted by the server.
 
 use super::{
     Answer,
@@ -17,25 +16,17 @@ use super::{
 use crate::record::{
     Dialect,
     json::Json,
+    stream::pieces::Server,
     values::{self, Unit},
 };
 
-/// What holds the prompt where the value is a record of somebody's own.
-const PROMPTS: [&str; 6] = ["prompt", "messages", "input", "question", "query", "instruction"];
-
 /// Whether the value is a response body, and no record that also holds the prompt.
-pub(in crate::record) fn is_response(value: &Json<'_>) -> bool {
-    let is_message = value.get("message").is_some_and(|message| message.get("content").is_some());
-    let is_text = value.get("response").is_some_and(|text| text.as_str().is_some());
-    let is_alone = PROMPTS.iter().all(|key| value.get(key).is_none());
-    is_alone
-        && value.get("done").and_then(Json::as_bool).is_some()
-        && value.get("model").is_some()
-        && (is_message || is_text)
+pub(crate) fn is_response(value: &Json<'_>) -> bool {
+    Server::of(value) == Some(Server::Ollama)
 }
 
 /// Reads a response body.
-pub(in crate::record) fn read_response(mut body: Json<'_>) -> Answer<'_> {
+pub(crate) fn read_response(mut body: Json<'_>) -> Answer<'_> {
     let mut answer = match body.take("message") {
         Some(message) => {
             let mut said = Said::default();

@@ -22,19 +22,30 @@ use super::{
 use crate::record::{Dialect, json::Json};
 
 /// Whether the value is a response body.
-pub(in crate::record) fn is_response(value: &Json<'_>) -> bool {
+pub(crate) fn is_response(value: &Json<'_>) -> bool {
     matches!(value.get("choices"), Some(Json::Array(_)))
 }
 
+/// Whether a list is one of choices: messages, pieces of them, or texts, each in an object of its own.
+pub(crate) fn is_choices(choices: &Json<'_>) -> bool {
+    let is_choice =
+        |choice: &Json<'_>| ["message", "delta", "text", "finish_reason"].iter().any(|key| choice.get(key).is_some());
+    choices.as_array().is_some_and(|choices| choices.iter().all(is_choice))
+}
+
 /// Whether the value is an error body.
-pub(in crate::record) fn is_error(value: &Json<'_>) -> bool {
-    let Some(error) = value.get("error") else { return false };
+pub(crate) fn is_error(value: &Json<'_>) -> bool {
+    value.get("error").is_some_and(is_error_object)
+}
+
+/// Whether the value is what stands below `error` in an error body.
+pub(crate) fn is_error_object(error: &Json<'_>) -> bool {
     let has_message = error.get("message").is_some_and(|message| message.as_str().is_some());
     has_message && (error.get("type").is_some() || error.get("code").is_some())
 }
 
 /// Reads a response body, or an error body.
-pub(in crate::record) fn read_response(mut body: Json<'_>) -> Answer<'_> {
+pub(crate) fn read_response(mut body: Json<'_>) -> Answer<'_> {
     let mut answer = body.take("choices").map(read_choices).unwrap_or_default();
     answer.dialect = Some(Dialect::OpenAiChat);
     answer.id = take_text(&mut body, "id");
@@ -47,10 +58,12 @@ pub(in crate::record) fn read_response(mut body: Json<'_>) -> Answer<'_> {
 }
 
 /// Reads the `choices` of a response body.
-pub(in crate::record) fn read_choices(choices: Json<'_>) -> Answer<'_> {
+pub(crate) fn read_choices(choices: Json<'_>) -> Answer<'_> {
     let Json::Array(choices) = choices else { return Answer::default() };
     let count = choices.len();
     let Some(mut choice) = choices.into_iter().next() else { return Answer::default() };
+    // Whoever strips texts takes the key out with them.
+    let has_place = choice.get("message").is_some_and(|message| message.get("content").is_some());
     let mut answer = match choice.take("message").or_else(|| choice.take("delta")) {
         Some(message) => {
             let mut said = Said::default();
@@ -61,7 +74,7 @@ pub(in crate::record) fn read_choices(choices: Json<'_>) -> Answer<'_> {
     };
     note_further(count, &mut answer.notes);
     answer.finish_reason = finish_reason(&mut choice).or(answer.finish_reason);
-    answer
+    if has_place { answer.or_empty() } else { answer }
 }
 
 /// A finish reason; some writers put the choice that had it in its place.
@@ -73,7 +86,7 @@ fn finish_reason<'a>(choice: &mut Json<'a>) -> Option<Cow<'a, str>> {
 }
 
 /// Reads a request body.
-pub(in crate::record) fn read_request(mut body: Json<'_>) -> Conversation<'_> {
+pub(crate) fn read_request(mut body: Json<'_>) -> Conversation<'_> {
     let mut asked = match body.take("messages") {
         Some(Json::Array(items)) => Conversation::of_messages(items),
         _ => Conversation::default(),
@@ -87,14 +100,14 @@ pub(in crate::record) fn read_request(mut body: Json<'_>) -> Conversation<'_> {
 }
 
 /// Whether a value is what requests call `response_format`, and no schema itself.
-pub(in crate::record) fn is_response_format(value: &Json<'_>) -> bool {
+pub(crate) fn is_response_format(value: &Json<'_>) -> bool {
     let Json::Object(_) = value else { return !matches!(value, Json::Bool(_)) };
     let kind = value.get("type").and_then(Json::as_str);
     value.get("json_schema").is_some() || matches!(kind, Some("json_schema" | "json_object" | "text"))
 }
 
 /// The schema in `{"type": "json_schema", "json_schema": {"schema": {...}}}`; other formats declare none.
-pub(in crate::record) fn schema_of_format(mut format: Json<'_>) -> Option<Json<'_>> {
+pub(crate) fn schema_of_format(mut format: Json<'_>) -> Option<Json<'_>> {
     let schema = match format.take("json_schema") {
         Some(mut named) => named.take("schema"),
         None => format.take("schema"),
@@ -104,7 +117,10 @@ pub(in crate::record) fn schema_of_format(mut format: Json<'_>) -> Option<Json<'
 
 #[cfg(test)]
 mod tests {
-    use crate::record::{Container, Dialect, Entry, Format, Parsed, Prompt, Record, RecordReader};
+    use crate::{
+        reader::{Parsed, RecordReader},
+        record::{Container, Content, Dialect, Entry, Format, Fragment, Prompt, Record},
+    };
 
     const PAIRS: &str = include_str!("../../../../../fixtures/records/openai_chat_pair.jsonl");
     const RESPONSES: &str = include_str!("../../../../../fixtures/records/openai_chat_response.jsonl");
@@ -114,6 +130,7 @@ mod tests {
     fn read(unit: &str) -> Record<'_> {
         match RecordReader::default().read(unit.trim().as_bytes()) {
             Parsed::One(Ok(Entry::Record(record))) => record,
+            Parsed::One(Ok(Entry::Fragment(Fragment { content: Content::Record(record), .. }))) => *record,
             other => panic!("{unit}: {other:?}"),
         }
     }
@@ -171,8 +188,8 @@ mod tests {
     fn bare_responses_read_as_those_of_pairs() {
         for (pair, response) in PAIRS.lines().map(read).zip(RESPONSES.lines().map(read)) {
             assert!(response.prompt.is_absent());
-            let format = Format { container: Container::Bare, dialect: Some(Dialect::OpenAiChat) };
-            assert_eq!(pair.format, Format { container: Container::Pair, ..format });
+            let format = Format { container: Container::BARE, dialect: Some(Dialect::OpenAiChat) };
+            assert_eq!(pair.format, Format { container: Container::PAIR, ..format });
             let (prompt, notes) = (Prompt::Absent, response.notes);
             let without_request =
                 Record { prompt, format, notes, system: None, declared_model: None, tools: None, ..pair };
@@ -230,8 +247,8 @@ mod tests {
     fn pieces_of_a_stream_are_pieces() {
         for chunk in CHUNKS.lines() {
             let parsed = RecordReader::default().read(chunk.as_bytes());
-            let Parsed::One(Ok(Entry::Piece(piece))) = parsed else { panic!("{parsed:?}") };
-            assert_eq!(piece.format.to_string(), "stream+openai_chat");
+            let Parsed::One(Ok(Entry::Fragment(fragment))) = parsed else { panic!("{parsed:?}") };
+            assert_eq!(fragment.format.to_string(), "stream+openai_chat");
         }
     }
 

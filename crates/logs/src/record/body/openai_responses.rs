@@ -20,14 +20,14 @@ use super::{
 use crate::record::{Dialect, Message, Note, Passage, ToolCall, json::Json};
 
 /// Whether the value is a response body.
-pub(in crate::record) fn is_response(value: &Json<'_>) -> bool {
+pub(crate) fn is_response(value: &Json<'_>) -> bool {
     let Some(Json::Array(output)) = value.get("output") else { return false };
     let is_item = |item: &Json<'_>| item.get("type").and_then(Json::as_str).is_some_and(is_item_type);
     value.get("object").and_then(Json::as_str) == Some("response") || (!output.is_empty() && output.iter().all(is_item))
 }
 
 /// Whether the value is a request body.
-pub(in crate::record) fn is_request(value: &Json<'_>) -> bool {
+pub(crate) fn is_request(value: &Json<'_>) -> bool {
     let input = value.get("input");
     let items = input.and_then(Json::as_array).unwrap_or_default();
     let is_input = matches!(input, Some(Json::String(_))) || !items.is_empty();
@@ -36,17 +36,21 @@ pub(in crate::record) fn is_request(value: &Json<'_>) -> bool {
 }
 
 /// Whether a list is one of items, which are told from messages by one that is no message.
-pub(in crate::record) fn is_items(items: &[Json<'_>]) -> bool {
+pub(crate) fn is_items(items: &[Json<'_>]) -> bool {
     let kind = |item: &Json<'_>| item.get("type").and_then(Json::as_str).map(is_item_type);
     items.iter().any(|item| kind(item) == Some(true))
         && items.iter().all(|item| kind(item) == Some(true) || super::has_role(item))
 }
 
 /// Reads a response body.
-pub(in crate::record) fn read_response(mut body: Json<'_>) -> Answer<'_> {
+pub(crate) fn read_response(mut body: Json<'_>) -> Answer<'_> {
+    let mut has_place = true;
     let mut answer = match body.take("output") {
         Some(Json::Array(items)) => read_output(items),
-        _ => Answer::default(),
+        _ => {
+            has_place = false;
+            Answer::default()
+        }
     };
     answer.dialect = Some(Dialect::OpenAiResponses);
     answer.id = take_text(&mut body, "id");
@@ -67,12 +71,13 @@ pub(in crate::record) fn read_response(mut body: Json<'_>) -> Answer<'_> {
     let reason = body.take("incomplete_details").and_then(|mut details| take_text(&mut details, "reason"));
     let status = take_text(&mut body, "status");
     let calls_tools = answer.finish_reason.take();
+    has_place &= matches!(status.as_deref(), Some("completed" | "incomplete"));
     answer.finish_reason = reason.or_else(|| calls_tools.or(status));
-    answer
+    if has_place { answer.or_empty() } else { answer }
 }
 
 /// Reads a request body.
-pub(in crate::record) fn read_request(mut body: Json<'_>) -> Conversation<'_> {
+pub(crate) fn read_request(mut body: Json<'_>) -> Conversation<'_> {
     let mut asked = match body.take("input") {
         Some(Json::String(text)) => Conversation { text: Some(text), ..Conversation::default() },
         Some(Json::Array(items)) => read_items(items),
@@ -86,7 +91,7 @@ pub(in crate::record) fn read_request(mut body: Json<'_>) -> Conversation<'_> {
 }
 
 /// Reads the items of an input.
-pub(in crate::record) fn read_items(items: Vec<Json<'_>>) -> Conversation<'_> {
+pub(crate) fn read_items(items: Vec<Json<'_>>) -> Conversation<'_> {
     let mut said = Said::default();
     for item in items {
         said.item(item);
@@ -118,7 +123,7 @@ impl<'a> Said<'a> {
     }
 }
 
-fn read_output(items: Vec<Json<'_>>) -> Answer<'_> {
+pub(crate) fn read_output(items: Vec<Json<'_>>) -> Answer<'_> {
     let mut answer = Answer::default();
     let mut texts: Vec<Cow<'_, str>> = Vec::new();
     for mut item in items {

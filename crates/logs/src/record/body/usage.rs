@@ -19,7 +19,7 @@ use crate::record::{
 
 /// The counts of one call.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::record) struct Usage {
+pub(crate) struct Usage {
     pub prompt: Option<u64>,
     pub response: Option<u64>,
     pub cached: Option<u64>,
@@ -94,6 +94,11 @@ impl Usage {
             read.prompt = Some(if is_counted_in { prompt } else { prompt + beside });
         }
         read
+    }
+
+    /// These counts, or others where there are none.
+    pub fn or(self, other: Option<Usage>) -> Usage {
+        if self.prompt.is_some() || self.response.is_some() { self } else { other.unwrap_or(self) }
     }
 
     /// Whether an object is one of token counts.

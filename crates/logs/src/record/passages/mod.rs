@@ -76,6 +76,7 @@ pub(crate) fn cut(record: &mut Record<'_>) {
         let wanted: Vec<bool> = alike.iter().map(|all| is_wanted(text, all, &task, is_of_operator)).collect();
         extents.retain(|extent| alike.iter().zip(&wanted).any(|(all, is_wanted)| *is_wanted && is_like(all, extent)));
     }
+    record.logged_prompt = record.prompt_hash().filter(|_| cuts.iter().any(|(_, extents)| !extents.is_empty()));
     for (slot, extents) in cuts {
         apply(record, slot, &extents);
     }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{find, is_mark, kept, steps};
-use crate::record::{Entry, Parsed, Record, RecordReader};
+use crate::record::{Kind, Message, Passage, Prompt, Record, ToolCall, json::Json};
 
 const WARRANTY: &str = "The warranty of the Brisk kettle lasts two years from the day of purchase. It covers the heating \
                         element and the lid. Scale, dents and batteries are not covered, and neither is use in a canteen.";
@@ -18,11 +18,36 @@ const RETURNS: &str = "Kettles can be sent back within thirty days in their own 
 const HISTORY: &str = "The first Brisk kettle was made in 1961 by Ada Lindqvist in a shed near Malmö. By 1970 the works \
                        had forty hands and sold nine thousand kettles a year, mostly to hotels in Norway.";
 
-fn read(record: &Value) -> Record<'static> {
-    match RecordReader::default().read(record.to_string().as_bytes()) {
-        Parsed::One(Ok(Entry::Record(record))) => record.into_owned(),
-        other => panic!("{record}: {other:?}"),
+/// The record of a log in the common names, settled.
+fn read(log: &Value) -> Record<'static> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let call = |call: &Value| ToolCall {
+        id: text(&call["id"]).map(Into::into),
+        name: text(&call["function"]["name"]).unwrap_or_default().into(),
+        args: Json::Null,
+    };
+    let message = |message: &Value| Message {
+        role: text(&message["role"]).unwrap_or_default().into(),
+        text: text(&message["content"]).unwrap_or_default().into(),
+        tool: None,
+        call_id: text(&message["tool_call_id"]).map(Into::into),
+        is_error: false,
+        tool_calls: message["tool_calls"].as_array().into_iter().flatten().map(call).collect(),
+    };
+    let mut record = Record::new(Kind::Llm);
+    record.response = text(&log["response"]).map(Into::into);
+    if let Some(prompt) = text(&log["prompt"]) {
+        record.prompt = Prompt::Text(prompt.into());
     }
+    if let Some(messages) = log["messages"].as_array() {
+        let is_system = |message: &&Value| message["role"] == "system";
+        record.system = messages.iter().find(is_system).and_then(|message| text(&message["content"])).map(Into::into);
+        record.prompt = Prompt::Messages(messages.iter().filter(|one| !is_system(one)).map(message).collect());
+    }
+    let own = log["context"].as_array().into_iter().flatten().filter_map(text);
+    record.context = own.map(|text| Passage { id: None, text: text.into(), place: None }).collect();
+    record.settle();
+    record
 }
 
 fn asked(prompt: &str) -> Value {
@@ -35,7 +60,7 @@ fn told(system: &str, question: &str) -> Value {
 
 /// The documents that are cut out of a record, with their ids.
 fn documents(record: &Value) -> Vec<(Option<String>, String)> {
-    let of = |passage: crate::record::Passage<'_>| (passage.id.map(String::from), passage.text.into_owned());
+    let of = |passage: Passage<'_>| (passage.id.map(String::from), passage.text.into_owned());
     read(record).context.into_iter().map(of).collect()
 }
 

@@ -6,6 +6,9 @@
 //! - [`openai_responses`]: `response.*` events
 //! - [`anthropic`]: `message_start` to `message_stop`
 //! - [`gemini`]: partial `GenerateContentResponse` objects
+//! - [`cohere`]: events of v1 and of v2
+//! - [`converse`]: events of Bedrock Converse
+//! - [`pieces`]: Ollama, llama.cpp, Text Generation Inference
 //!
 //! What comes out is a body in the dialect of the provider, for the reader of that dialect; nothing is known here of
 //! records. An event that does not fit is left out, never an error: a log may begin or end in the middle of a stream.
@@ -16,9 +19,12 @@
 //! says beside text, calls, finish reason and usage (log probabilities, citations, signatures) is left out.
 
 pub mod anthropic;
+pub mod cohere;
+pub mod converse;
 pub mod gemini;
 pub mod openai_chat;
 pub mod openai_responses;
+pub mod pieces;
 
 use std::borrow::Cow;
 
@@ -26,6 +32,7 @@ use super::{
     Dialect,
     json::{Json, Number},
 };
+use pieces::Server;
 
 /// Choices, content blocks or tool calls of one stream.
 pub const PARTS_MAX: usize = 1_024;
@@ -41,6 +48,16 @@ pub enum StreamDialect {
     Anthropic,
     /// Gemini generateContent.
     Gemini,
+    /// Cohere chat.
+    Cohere,
+    /// Bedrock Converse.
+    Converse,
+    /// Ollama.
+    Ollama,
+    /// llama.cpp.
+    LlamaCpp,
+    /// Text Generation Inference.
+    Tgi,
 }
 
 impl StreamDialect {
@@ -51,6 +68,20 @@ impl StreamDialect {
             StreamDialect::OpenaiResponses => Dialect::OpenAiResponses,
             StreamDialect::Anthropic => Dialect::Anthropic,
             StreamDialect::Gemini => Dialect::Gemini,
+            StreamDialect::Cohere => Dialect::Cohere,
+            StreamDialect::Converse => Dialect::BedrockConverse,
+            StreamDialect::Ollama => Dialect::Ollama,
+            StreamDialect::LlamaCpp => Dialect::LlamaCpp,
+            StreamDialect::Tgi => Dialect::Tgi,
+        }
+    }
+
+    /// The dialect of a server's pieces.
+    fn of_server(server: Server) -> StreamDialect {
+        match server {
+            Server::Ollama => StreamDialect::Ollama,
+            Server::LlamaCpp => StreamDialect::LlamaCpp,
+            Server::Tgi => StreamDialect::Tgi,
         }
     }
 }
@@ -77,6 +108,12 @@ pub enum Stream {
     Anthropic(anthropic::Stream),
     /// Gemini generateContent.
     Gemini(gemini::Stream),
+    /// Cohere chat.
+    Cohere(cohere::Stream),
+    /// Bedrock Converse.
+    Converse(converse::Stream),
+    /// A server whose pieces are answers in small.
+    Pieces(pieces::Stream),
 }
 
 impl Stream {
@@ -87,13 +124,18 @@ impl Stream {
             StreamDialect::OpenaiResponses => Stream::OpenaiResponses(openai_responses::Stream::default()),
             StreamDialect::Anthropic => Stream::Anthropic(anthropic::Stream::default()),
             StreamDialect::Gemini => Stream::Gemini(gemini::Stream::default()),
+            StreamDialect::Cohere => Stream::Cohere(cohere::Stream::default()),
+            StreamDialect::Converse => Stream::Converse(converse::Stream::default()),
+            StreamDialect::Ollama => Stream::Pieces(pieces::Stream::new(Server::Ollama)),
+            StreamDialect::LlamaCpp => Stream::Pieces(pieces::Stream::new(Server::LlamaCpp)),
+            StreamDialect::Tgi => Stream::Pieces(pieces::Stream::new(Server::Tgi)),
         }
     }
 
     /// The dialect of an object that is an event of a stream by itself, and the id that its stream has in it.
     pub fn event_of(object: &Json<'_>) -> Option<(StreamDialect, Option<String>)> {
         let text = |key| object.get(key).and_then(Json::as_str).map(str::to_owned);
-        if object.get("object").and_then(Json::as_str) == Some("chat.completion.chunk") {
+        if openai_chat::is_chunk(object) {
             return Some((StreamDialect::OpenaiChat, text("id")));
         }
         if let Some(kind) = object.get("type").and_then(Json::as_str) {
@@ -104,7 +146,30 @@ impl Stream {
                 return Some((StreamDialect::OpenaiResponses, None));
             }
         }
+        if cohere::is_event(object) {
+            return Some((StreamDialect::Cohere, None));
+        }
+        if converse::is_event(object) {
+            return Some((StreamDialect::Converse, None));
+        }
+        if let Some(server) = Server::of(object) {
+            return Some((StreamDialect::of_server(server), server.name(object)));
+        }
         gemini::is_part(object).then(|| (StreamDialect::Gemini, text("responseId").or_else(|| text("response_id"))))
+    }
+
+    /// Whether an event is a whole answer by itself, unless its stream was begun.
+    pub fn may_stand_alone(dialect: StreamDialect, event: &Json<'_>) -> bool {
+        match dialect {
+            StreamDialect::OpenaiChat => openai_chat::is_whole(event),
+            StreamDialect::Gemini => !gemini::is_open_part(event),
+            _ => Server::of(event).is_some_and(|server| !server.is_open(event)),
+        }
+    }
+
+    /// Whether a list is one of the events of a stream.
+    pub fn is_list(events: &[Json<'_>]) -> bool {
+        dialect_of(events).is_some()
     }
 
     /// The stream whose events a list holds; gives the list back when it is none. What is no object (`[DONE]`) is passed
@@ -113,18 +178,7 @@ impl Stream {
     /// # Errors
     /// With the list.
     pub fn of_list(events: Vec<Json<'_>>) -> Result<Stream, Vec<Json<'_>>> {
-        // A sign of life says nothing of what the others are.
-        let is_sign = |event: &Json<'_>| event.get("type").and_then(Json::as_str) == Some("ping");
-        let mut dialects = events
-            .iter()
-            .filter(|event| matches!(event, Json::Object(_)) && !is_sign(event))
-            .map(|event| Stream::event_of(event));
-        let Some((dialect, _)) = dialects.next().flatten() else { return Err(events) };
-        // Services put objects of their own between the events (metrics); a list of Gemini has nothing else.
-        let mut is_pure = || dialects.all(|other| other.is_some_and(|(other, _)| other == dialect));
-        if dialect == StreamDialect::Gemini && !is_pure() {
-            return Err(events);
-        }
+        let Some(dialect) = dialect_of(&events) else { return Err(events) };
         let mut stream = Stream::new(dialect);
         for event in events {
             if let Json::Object(_) = event {
@@ -141,6 +195,9 @@ impl Stream {
             Stream::OpenaiResponses(_) => event.get("type").and_then(Json::as_str) == Some("response.created"),
             Stream::Anthropic(_) => event.get("type").and_then(Json::as_str) == Some("message_start"),
             Stream::Gemini(stream) => stream.is_over_before(event),
+            Stream::Cohere(_) => cohere::Stream::is_beginning(event),
+            Stream::Converse(_) => event.get("messageStart").is_some(),
+            Stream::Pieces(_) => false,
         }
     }
 
@@ -151,6 +208,9 @@ impl Stream {
             Stream::OpenaiResponses(stream) => stream.absorb(event),
             Stream::Anthropic(stream) => stream.absorb(event),
             Stream::Gemini(stream) => stream.absorb(event),
+            Stream::Cohere(stream) => stream.absorb(event),
+            Stream::Converse(stream) => stream.absorb(event),
+            Stream::Pieces(stream) => stream.absorb(event),
         }
     }
 
@@ -161,6 +221,9 @@ impl Stream {
             Stream::OpenaiResponses(stream) => (stream.has_begun(), stream.has_ended()),
             Stream::Anthropic(stream) => (stream.has_begun(), stream.has_ended()),
             Stream::Gemini(stream) => (true, stream.has_ended()),
+            Stream::Cohere(stream) => (stream.has_begun(), stream.has_ended()),
+            Stream::Converse(stream) => (stream.has_begun(), stream.has_ended()),
+            Stream::Pieces(stream) => (true, stream.has_ended()),
         };
         match (has_head, has_end) {
             (true, true) => None,
@@ -177,8 +240,23 @@ impl Stream {
             Stream::OpenaiResponses(stream) => stream.into_body(),
             Stream::Anthropic(stream) => stream.into_body(),
             Stream::Gemini(stream) => stream.into_body(),
+            Stream::Cohere(stream) => stream.into_body(),
+            Stream::Converse(stream) => stream.into_body(),
+            Stream::Pieces(stream) => stream.into_body(),
         }
     }
+}
+
+/// The dialect of the events that a list holds.
+fn dialect_of(events: &[Json<'_>]) -> Option<StreamDialect> {
+    // A sign of life says nothing of what the others are.
+    let is_sign = |event: &Json<'_>| event.get("type").and_then(Json::as_str) == Some("ping");
+    let events = events.iter().filter(|event| matches!(event, Json::Object(_)) && !is_sign(event));
+    let mut dialects = events.map(|event| Stream::event_of(event));
+    let (dialect, _) = dialects.next().flatten()?;
+    // Services put objects of their own between the events (metrics); a list of Gemini has nothing else.
+    let mut is_pure = || dialects.all(|other| other.is_some_and(|(other, _)| other == dialect));
+    (dialect != StreamDialect::Gemini || is_pure()).then_some(dialect)
 }
 
 fn string(text: impl Into<String>) -> Json<'static> {

@@ -35,6 +35,24 @@ struct Call {
     arguments: String,
 }
 
+/// Whether an object is a chunk, or an answer of the old Completions, whose chunks are written as whole answers are.
+pub fn is_chunk(object: &Json<'_>) -> bool {
+    let first = object.pointer("/choices/0");
+    match object.get("object").and_then(Json::as_str) {
+        Some("chat.completion.chunk") => true,
+        Some("text_completion") => object.get("choices").is_some(),
+        // Some servers name a chunk otherwise, or not at all.
+        _ => first.is_some_and(|choice| choice.get("delta").is_some_and(|delta| delta.as_object().is_some())),
+    }
+}
+
+/// Whether a chunk of the old Completions is a whole answer where no other came before it.
+pub fn is_whole(object: &Json<'_>) -> bool {
+    let finish = object.pointer("/choices/0/finish_reason");
+    object.get("object").and_then(Json::as_str) == Some("text_completion")
+        && finish.is_some_and(|reason| !reason.is_null())
+}
+
 impl Stream {
     /// Whether a chunk has said why the answer ended.
     pub fn has_ended(&self) -> bool {

@@ -1,0 +1,392 @@
+//! Where the record is in a value that is none itself: whatever log systems, exports and interfaces put around it.
+//!
+//! The record is the shallowest object that is a call, at most [`DEPTH_MAX`] objects deep: through arrays, and through
+//! strings that hold JSON, under whatever keys. All objects of that depth that are calls are records, in their order. An
+//! object with texts comes before one of which only model and times are known: where the two stand side by side, the one
+//! lends the other what it lacks. A list of names and values, and a table that is kept by columns, is rows.
+//!
+//! What stands around a record says when, where and how loud it was logged, and where it holds but one record also its id,
+//! session, model, times and token counts, as far as the record lacks them.
+//!
+//! **Limits**: [`DEPTH_MAX`]; columns of at most [`ROWS_MAX`] rows.
+
+use std::{borrow::Cow, rc::Rc};
+
+use crate::record::{fields, json::Json};
+
+/// Objects that may stand around a record.
+pub const DEPTH_MAX: usize = 4;
+
+/// Rows that a table by columns may have.
+const ROWS_MAX: usize = 65_536;
+
+type Entries<'a> = Vec<(Cow<'a, str>, Json<'a>)>;
+
+/// What stands around a value: the wrapper itself without what it wraps, and what stands around that.
+#[derive(Debug)]
+pub(super) struct Around<'a> {
+    pub entries: Entries<'a>,
+    pub outer: Option<Rc<Around<'a>>>,
+}
+
+/// Where a value stands in what is around it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place<'a> {
+    /// The object that it stands in.
+    pub around: Option<Rc<Around<'a>>>,
+    /// Whether it stands there alone below its key, and not in a list.
+    is_alone: bool,
+}
+
+impl Place<'_> {
+    /// Whether two values are those of two keys of one object.
+    pub fn is_beside(&self, other: &Place<'_>) -> bool {
+        let is_same = match (&self.around, &other.around) {
+            (Some(one), Some(other)) => std::ptr::eq(Rc::as_ptr(one).cast::<()>(), Rc::as_ptr(other).cast()),
+            _ => false,
+        };
+        is_same && self.is_alone && other.is_alone
+    }
+}
+
+/// A value that may be a record.
+#[derive(Debug)]
+pub(super) struct Candidate<'a> {
+    pub value: Json<'a>,
+    pub place: Place<'a>,
+}
+
+/// The objects of a value.
+pub(super) fn candidates(value: Json<'_>) -> Vec<Candidate<'_>> {
+    let mut found = Vec::new();
+    objects(value, &mut found);
+    found.into_iter().map(|value| Candidate { value, place: Place::default() }).collect()
+}
+
+/// The objects one level below some others, which are taken apart.
+pub(super) fn below(candidates: Vec<Candidate<'_>>) -> Vec<Candidate<'_>> {
+    let mut next = Vec::new();
+    for Candidate { value, place } in candidates {
+        let Json::Object(entries) = value else { continue };
+        match rows(entries) {
+            Ok(rows) => {
+                let row = |value| Candidate { value, place: Place { is_alone: false, ..place.clone() } };
+                next.extend(rows.into_iter().map(row));
+            }
+            Err(entries) => open(entries, place.around, &mut next),
+        }
+    }
+    next
+}
+
+/// The objects in the values of an object.
+fn open<'a>(mut entries: Entries<'a>, outer: Option<Rc<Around<'a>>>, next: &mut Vec<Candidate<'a>>) {
+    let (mut found, mut alone) = (Vec::new(), Vec::new());
+    for (_, value) in &mut entries {
+        let before = found.len();
+        match value {
+            Json::Object(_) | Json::Array(_) => objects(std::mem::take(value), &mut found),
+            Json::String(text) if holds_json(text) => {
+                if let Some(inner) = parsed(text) {
+                    objects(inner, &mut found);
+                    *value = Json::Null;
+                }
+            }
+            _ => {}
+        }
+        let is_alone = found.len() == before + 1;
+        alone.extend((before..found.len()).map(|_| is_alone));
+    }
+    if found.is_empty() {
+        return;
+    }
+    let around = Rc::new(Around { entries, outer });
+    let place = |is_alone| Place { around: Some(around.clone()), is_alone };
+    next.extend(found.into_iter().zip(alone).map(|(value, is_alone)| Candidate { value, place: place(is_alone) }));
+}
+
+/// The objects of a value, through arrays and strings that hold JSON.
+fn objects<'a>(value: Json<'a>, found: &mut Vec<Json<'a>>) {
+    match value {
+        Json::Array(items) => match row_of_pairs(items) {
+            Ok(row) => found.push(row),
+            Err(items) => items.into_iter().for_each(|item| objects(item, found)),
+        },
+        Json::String(text) if holds_json(&text) => {
+            if let Some(inner) = parsed(&text) {
+                objects(inner, found);
+            }
+        }
+        object @ Json::Object(_) => found.push(object),
+        _ => {}
+    }
+}
+
+/// Whether a text may be JSON.
+fn holds_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
+}
+
+/// The object or array that a text holds.
+fn parsed<'a>(text: &Cow<'a, str>) -> Option<Json<'a>> {
+    let inner = Json::parse_text(text.clone()).ok()?;
+    matches!(inner, Json::Object(_) | Json::Array(_)).then_some(inner)
+}
+
+/// `[{"field": "@message", "value": ...}, ...]` as one object.
+fn row_of_pairs(items: Vec<Json<'_>>) -> Result<Json<'_>, Vec<Json<'_>>> {
+    const NAMES: [&str; 5] = ["field", "name", "key", "column", "Name"];
+    const VALUES: [&str; 2] = ["value", "Value"];
+    let name_of = |item: &Json<'_>| {
+        let name = NAMES.iter().find_map(|key| item.get(key)?.as_str())?;
+        VALUES.iter().any(|key| item.get(key).is_some()).then(|| name.to_owned())
+    };
+    let is_pair =
+        |item: &Json<'_>| item.as_object().is_some_and(|entries| entries.len() <= 3) && name_of(item).is_some();
+    if items.is_empty() || !items.iter().all(is_pair) {
+        return Err(items);
+    }
+    let pairs = items.into_iter().filter_map(|mut item| {
+        let name = name_of(&item)?;
+        let value = VALUES.iter().find_map(|key| item.take(key)).unwrap_or_default();
+        Some((name.into(), value))
+    });
+    Ok(Json::Object(pairs.collect()))
+}
+
+/// The rows of a table in one object: lists of values by column (or objects of values by index), or lists of values by row
+/// beside the names of the columns.
+fn rows(mut entries: Entries<'_>) -> Result<Vec<Json<'_>>, Entries<'_>> {
+    if let Some((names, rows)) = split_table(&entries) {
+        let names = std::mem::take(&mut entries[names].1);
+        let rows = std::mem::take(&mut entries[rows].1);
+        return Ok(rows_of_split(names, rows));
+    }
+    let Some(count) = column_rows(&entries) else { return Err(entries) };
+    let mut rows: Vec<Entries<'_>> = (0..count).map(|_| Vec::with_capacity(entries.len())).collect();
+    for (name, column) in entries {
+        let cells: Vec<Json<'_>> = match column {
+            Json::Array(cells) => cells,
+            Json::Object(cells) => cells.into_iter().map(|(_, cell)| cell).collect(),
+            _ => Vec::new(),
+        };
+        for (row, cell) in rows.iter_mut().zip(cells) {
+            row.push((name.clone(), cell));
+        }
+    }
+    Ok(rows.into_iter().map(Json::Object).collect())
+}
+
+/// How many rows a table by columns has; `None` for anything else. One of the columns must have a name that is known.
+fn column_rows(entries: &Entries<'_>) -> Option<usize> {
+    let cells = |value: &Json<'_>| match value {
+        Json::Array(cells) => Some(cells.len()),
+        Json::Object(cells) => {
+            let is_index = |(key, _): &(Cow<'_, str>, Json<'_>)| key.bytes().all(|byte| byte.is_ascii_digit());
+            cells.iter().all(is_index).then_some(cells.len())
+        }
+        _ => None,
+    };
+    let count = cells(&entries.first()?.1).filter(|count| (1..=ROWS_MAX).contains(count))?;
+    let is_known = |key: &str| !fields::meanings(key).is_empty();
+    let is_table = entries.len() > 1
+        && entries.iter().all(|(_, value)| cells(value) == Some(count))
+        && entries.iter().any(|(key, _)| is_known(key));
+    is_table.then_some(count)
+}
+
+/// Where the names and the rows of a table stand in an object that keeps them apart.
+fn split_table(entries: &Entries<'_>) -> Option<(usize, usize)> {
+    const NAMES: [&str; 4] = ["columns", "fields", "header", "headers"];
+    const ROWS: [&str; 4] = ["data", "rows", "values", "dataArray"];
+    let place = |keys: &[&str]| entries.iter().position(|(key, _)| keys.contains(&key.as_ref()));
+    let (names, rows) = (place(&NAMES)?, place(&ROWS)?);
+    let is_name = |name: &Json<'_>| name.as_str().is_some() || name.get("name").is_some();
+    let is_names = entries[names].1.as_array().is_some_and(|names| !names.is_empty() && names.iter().all(is_name));
+    let is_rows = entries[rows].1.as_array().is_some_and(|rows| rows.iter().all(|row| row.as_array().is_some()));
+    (is_names && is_rows).then_some((names, rows))
+}
+
+fn rows_of_split<'a>(names: Json<'a>, rows: Json<'a>) -> Vec<Json<'a>> {
+    let (Json::Array(names), Json::Array(rows)) = (names, rows) else { return Vec::new() };
+    let name_of = |mut name: Json<'a>| match name.take("name").unwrap_or(name) {
+        Json::String(name) => name,
+        other => other.to_compact_string().into(),
+    };
+    let names: Vec<Cow<'a, str>> = names.into_iter().map(name_of).collect();
+    let row = |row: Json<'a>| match row {
+        Json::Array(cells) => Json::Object(names.iter().cloned().zip(cells).collect()),
+        other => other,
+    };
+    rows.into_iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{
+        reader::{Parsed, RecordReader},
+        record::{Note, Record, json::tests::values},
+    };
+
+    /// The objects of a value, level by level.
+    fn levels(value: &Value) -> Vec<Vec<Value>> {
+        let text = value.to_string();
+        let (mut found, mut levels) = (candidates(Json::parse(text.as_bytes()).unwrap()), Vec::new());
+        while !found.is_empty() {
+            levels.push(found.iter().map(|candidate| candidate.value.to_value()).collect());
+            found = below(found);
+        }
+        levels
+    }
+
+    #[test]
+    fn objects_are_found_level_by_level() {
+        let check = |value: Value, expected: &[Value]| {
+            let levels: Vec<Value> = levels(&value).into_iter().map(Value::from).collect();
+            assert_eq!(levels, expected, "{value}");
+        };
+        let tree = json!({"a": {"b": 1}, "c": [{"d": {}}, [{"e": 3}], 4], "f": "{\"g\": [{\"h\": 5}]}", "i": "text {", "j": 6});
+        let next = json!([{"b": 1}, {"d": {}}, {"e": 3}, {"g": [{"h": 5}]}]);
+        check(tree.clone(), &[json!([tree]), next, json!([{}, {"h": 5}])]);
+        check(json!([1, [{"a": 1}, "[{\"b\": 2}]"]]), &[json!([{"a": 1}, {"b": 2}])]);
+        check(json!([[], "[]", "[1", 1, null]), &[]);
+        // A list of names and values is one object.
+        let pairs = json!([{"field": "@message", "value": "m"}, {"field": "@ptr", "value": "p"}]);
+        check(pairs, &[json!([{"@message": "m", "@ptr": "p"}])]);
+        check(json!([{"name": "a", "value": 1}, {"name": "b"}]), &[json!([{"name": "a", "value": 1}, {"name": "b"}])]);
+    }
+
+    #[test]
+    fn tables_are_rows() {
+        let rows = json!([{"prompt": "a", "response": "b"}, {"prompt": "c", "response": "d"}]);
+        for table in [
+            json!({"prompt": ["a", "c"], "response": ["b", "d"]}),
+            json!({"prompt": {"0": "a", "1": "c"}, "response": {"0": "b", "1": "d"}}),
+            json!({"columns": ["prompt", "response"], "index": [0, 1], "data": [["a", "b"], ["c", "d"]]}),
+            json!({"fields": [{"name": "prompt", "type": "s"}, {"name": "response"}], "rows": [["a", "b"], ["c", "d"]]}),
+        ] {
+            assert_eq!(levels(&table).get(1).map(|level| Value::from(level.clone())), Some(rows.clone()), "{table}");
+        }
+        for other in [
+            json!({"prompt": ["a", "c"], "response": ["b"]}),
+            json!({"prompt": ["a", "c"]}),
+            json!({"left": ["a", "c"], "right": ["b", "d"]}),
+            json!({"prompt": [], "response": []}),
+            json!({"prompt": {"0": "a"}, "response": {"x": "b"}}),
+            json!({"columns": [], "data": [["a"]]}),
+            json!({"columns": ["prompt"], "data": ["a"]}),
+        ] {
+            let found =
+                levels(&other).into_iter().skip(1).flatten().any(|row| row["prompt"] == "a" || row["left"] == "a");
+            assert!(!found, "{other}");
+        }
+    }
+
+    /// What is read of a value: prompt and answer of each record.
+    #[track_caller]
+    fn read(value: &Value) -> Vec<Record<'static>> {
+        let text = value.to_string();
+        let outcomes = match RecordReader::default().read(text.as_bytes()) {
+            Parsed::One(outcome) => vec![outcome],
+            Parsed::Many(items) => items.into_iter().map(|item| item.outcome).collect(),
+        };
+        outcomes.into_iter().filter_map(|outcome| outcome.ok()?.into_owned().record()).collect()
+    }
+
+    fn prompts(records: &[Record<'_>]) -> Vec<String> {
+        let texts = records.iter().map(|record| record.prompt.texts().map(|(_, text)| text).collect());
+        texts.collect()
+    }
+
+    fn record() -> Value {
+        json!({"prompt": "p", "response": "r"})
+    }
+
+    #[test]
+    fn the_shallowest_records_are_those() {
+        let deep = (0..DEPTH_MAX).fold(record(), |inner, _| json!({ "xx": inner }));
+        let call = |prompt: &str| json!({"prompt": prompt, "response": "r"});
+        for (value, expected) in [
+            (json!({"xx": call("a")}), &["a"][..]),
+            (json!({"xx": [call("a"), {"yy": call("b")}], "zz": call("c")}), &["a", "c"]),
+            (json!({"xx": call("a"), "yy": {"zz": call("b")}}), &["a"]),
+            (json!({"xx": call("a").to_string()}), &["a"]),
+            (json!([{"xx": call("a")}, call("b")]), &["a", "b"]),
+            (json!({"xx": [[call("a")], [call("b")]]}), &["a", "b"]),
+            (deep.clone(), &["p"]),
+            (json!({ "xx": deep }), &[]),
+            (json!({"xx": {"event": "job_done", "result": {"ok": true}}}), &[]),
+        ] {
+            assert_eq!(prompts(&read(&value)), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn what_stands_around_says_when_and_where() {
+        let time = "2026-01-01T00:00:00Z";
+        let of_one = read(&json!({"time": time, "level": "info", "session_id": "s", "model": "m", "xx": record()}));
+        let [one] = of_one.as_slice() else { panic!("{of_one:?}") };
+        assert!(one.notes.has(Note::Wrapped));
+        assert_eq!((one.timestamp_ms, one.level.as_deref()), (Some(1_767_225_600_000), Some("info")));
+        assert_eq!((one.session_id.as_deref(), one.model.as_deref()), (Some("s"), Some("m")));
+        // Of what several have around them it is not known whose it is, but when.
+        let of_two = read(&json!({"time": time, "session_id": "s", "xx": [record(), record()]}));
+        assert_eq!(of_two.len(), 2);
+        assert!(of_two.iter().all(|one| one.timestamp_ms.is_some() && one.session_id.is_none()), "{of_two:?}");
+        // What the record says itself counts.
+        let own = read(&json!({"model": "other", "xx": {"prompt": "p", "response": "r", "model": "m"}}));
+        assert_eq!(own[0].model.as_deref(), Some("m"));
+    }
+
+    #[test]
+    fn what_stands_beside_a_record_is_what_is_known_of_it() {
+        let usage = json!({"model": "m", "prompt_tokens": 7, "completion_tokens": 3});
+        let beside = read(&json!({"xx": record(), "yy": usage}));
+        assert_eq!(prompts(&beside), ["p"]);
+        assert_eq!((beside[0].model.as_deref(), beside[0].prompt_tokens), (Some("m"), Some(7)));
+        // In a list they are two.
+        assert_eq!(read(&json!({"xx": [record(), usage]})).len(), 2);
+        // Of two records with texts it is not known whose it is.
+        assert_eq!(read(&json!({"xx": record(), "yy": record(), "zz": usage})).len(), 3);
+    }
+
+    /// What log systems put around a record, `shape` by `shape`.
+    fn wrapped(inner: Value, shape: usize, key: &str) -> Value {
+        match shape {
+            0 => json!({ key: inner }),
+            1 => json!({ "level": "info", key: inner, "n": 1 }),
+            2 => json!({ key: inner.to_string() }),
+            3 => json!({ key: [1, [inner], "text"] }),
+            _ => json!({ key: [{}, inner, null] }),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_record_is_found_whatever_is_around_it(shapes in prop::collection::vec((0usize..5, "[k-z]{3}[0-9]"), 0..=DEPTH_MAX)) {
+            let value = shapes.iter().fold(record(), |inner, (shape, key)| wrapped(inner, *shape, key));
+            let found = read(&value);
+            prop_assert_eq!(prompts(&found), ["p"], "{}", value);
+            prop_assert_eq!(found[0].response.as_deref(), Some("r"));
+        }
+
+        #[test]
+        fn a_record_is_found_whatever_is_beside_it(other in values(), before in any::<bool>()) {
+            let value = if before { json!({"kkk": other, "xxx": record()}) } else { json!({"xxx": record(), "kkk": other}) };
+            prop_assert_eq!(prompts(&read(&value)), ["p"], "{}", value);
+            read(&json!([other, value]));
+        }
+
+        /// A level has no more objects than the text has braces, and the levels end.
+        #[test]
+        fn any_value_is_taken_apart(value in values()) {
+            let braces = value.to_string().matches('{').count();
+            let levels = levels(&value);
+            prop_assert!(levels.len() <= braces && levels.iter().all(|level| level.len() <= braces), "{}", value);
+        }
+    }
+}
