@@ -25,7 +25,6 @@ impl Record<'_> {
     }
 
     /// Texts that are placeholders are absent, a call that failed has no empty answer, and one without any text is noted.
-    /// No more is done with a part of a trace: the documents that it was given may stand in another one.
     pub(crate) fn tidy(&mut self) {
         drop_placeholders(self);
         if self.error.is_some() && self.response.as_deref().is_some_and(|text| text.trim().is_empty()) {
