@@ -92,11 +92,16 @@ struct Sentence {
     cues: u64,
     /// Whether the last word is a cue that stands for what follows.
     ends_ahead: bool,
+    /// Whether it says what is wanted, which then follows.
+    wants: bool,
     /// Whether a colon behind the last word is about that word: `the title of:`, `from these sources, answer:`
     ends_open: bool,
 }
 
 const CUES: [u64; 8] = [FOLLOWING, BELOW, BEHIND, GIVEN, THIS, RESTING, THE, HERE];
+
+/// The place of `following` among them.
+const CUE_FOLLOWING: usize = 0;
 
 /// All of them.
 const ANY_CUE: u64 = FOLLOWING | BELOW | BEHIND | GIVEN | THIS | RESTING | THE | HERE;
@@ -160,6 +165,12 @@ impl Sentence {
                 self.cues |= cue;
             }
         }
+        let is_next = self.cue_at[CUE_FOLLOWING].is_some_and(|seen| seen + 1 == at);
+        if is_next && self.all & ASKS != 0 && self.all & USES == 0 && word.is(SITUATION) && !word.is(HANDED) {
+            // `Extract the following information: ...` says what is wanted.
+            self.wants = true;
+            return;
+        }
         self.noun_at = Some(at);
         self.groups |= if is_of_search { HANDED } else { word.groups };
     }
@@ -202,7 +213,7 @@ impl Sentence {
     fn announces(&self) -> bool {
         let since = |noun: usize| self.count - noun;
         match self.noun_at {
-            _ if self.ends_open => false,
+            _ if self.ends_open || self.wants => false,
             Some(noun) if self.cues & (AHEAD | HERE) != 0 => since(noun) <= COLON_WORDS,
             Some(noun) if self.cues & (GIVEN | THIS) != 0 => since(noun) <= NEAR_COLON_WORDS,
             // `the text:`, and not `the cost of the material is:`

@@ -50,6 +50,11 @@ const ENCLOSED_WORDS_MIN: usize = 15;
 const HEADED_WORDS_MIN: usize = 30;
 /// Words of material that only a sentence announces.
 const BARE_WORDS_MIN: usize = 40;
+/// Words of material behind a heading, or announced, where nothing shows that a program filled the prompt in: people hand
+/// over a few sentences, too.
+const UNPROVEN_WORDS_MIN: usize = 60;
+/// Words of marked material in a prompt that a program filled in: documents may be a line.
+const FILLED_IN_WORDS_MIN: usize = 6;
 
 /// Cuts the documents out of the texts of a record that was read.
 pub(crate) fn cut(record: &mut Record<'_>) {
@@ -70,19 +75,54 @@ pub(crate) fn cut(record: &mut Record<'_>) {
         return;
     }
     let task = Task::of(record, &cuts);
-    for (slot, extents) in &mut cuts {
-        let (text, is_of_operator) = (text_of(record, *slot), is_of_operator(record, *slot));
-        let alike = alike(extents);
-        let wanted: Vec<bool> = alike.iter().map(|all| is_wanted(text, all, &task, is_of_operator)).collect();
-        extents.retain(|extent| alike.iter().zip(&wanted).any(|(all, is_wanted)| *is_wanted && is_like(all, extent)));
+    let mut found = wanted(record, &cuts, &task, false);
+    if found.is_empty() {
+        found = wanted(record, &cuts, &task, true);
     }
-    record.logged_prompt = record.prompt_hash().filter(|_| cuts.iter().any(|(_, extents)| !extents.is_empty()));
-    for (slot, extents) in cuts {
+    record.logged_prompt = record.prompt_hash().filter(|_| !found.is_empty());
+    for (slot, extents) in found {
         apply(record, slot, &extents);
     }
     if let Results::Documents(documents) = results {
         results::take(record, documents);
     }
+}
+
+/// The material that is documents. Where none has the substance, `is_short` lets what a template marks have less.
+fn wanted(record: &Record<'_>, cuts: &[(Slot, Vec<Extent>)], task: &Task, is_short: bool) -> Vec<(Slot, Vec<Extent>)> {
+    let of_text = |(slot, extents): &(Slot, Vec<Extent>)| {
+        let (text, is_of_operator) = (text_of(record, *slot), is_of_operator(record, *slot));
+        let least = |extent: &Extent| if is_short { short_words_min(extent, task) } else { words_min(extent, task) };
+        let is_one = |all: &Extent| {
+            let is_told = || is_wanted(text, all, task, is_of_operator);
+            // Rules for the answer are as short as that.
+            all.words >= least(all) && is_told() && !(is_short && task::is_order(text, all, false))
+        };
+        let alike: Vec<Extent> = alike(extents).into_iter().filter(is_one).collect();
+        let extents: Vec<Extent> =
+            extents.iter().filter(|extent| alike.iter().any(|all| is_like(all, extent))).cloned().collect();
+        (!extents.is_empty()).then_some((*slot, extents))
+    };
+    cuts.iter().filter_map(of_text).collect()
+}
+
+/// Words that material must have.
+fn words_min(extent: &Extent, task: &Task) -> usize {
+    let is_proven = task.is_filled_in() || task.leaves_room;
+    match extent.frame {
+        Frame::Documents => DOCUMENTS_WORDS_MIN,
+        Frame::Enclosed => ENCLOSED_WORDS_MIN,
+        Frame::Headed | Frame::Bare if !is_proven => UNPROVEN_WORDS_MIN,
+        Frame::Headed => HEADED_WORDS_MIN,
+        Frame::Bare => BARE_WORDS_MIN,
+    }
+}
+
+/// The same where the prompt is a template, and has nothing else.
+fn short_words_min(extent: &Extent, task: &Task) -> usize {
+    let is_marked = extent.frame >= Frame::Headed && extent.groups & (HANDED | RESULTS) != 0;
+    let is_template = task.is_filled_in() && (task.leaves_room || extent.is_announced);
+    if is_marked && is_template { FILLED_IN_WORDS_MIN } else { usize::MAX }
 }
 
 /// A text that may hold documents.
@@ -215,20 +255,14 @@ fn is_of_operator(record: &Record<'_>, slot: Slot) -> bool {
 /// task must ask and not change. "Data" or "description" are parts of any prompt: a sentence must announce them. A system
 /// prompt is full of headings: there a sentence must say that the answer rests on documents, or tags must enclose them.
 fn is_wanted(text: &str, extent: &Extent, task: &Task, is_of_operator: bool) -> bool {
-    let least = match extent.frame {
-        Frame::Documents => DOCUMENTS_WORDS_MIN,
-        Frame::Enclosed => ENCLOSED_WORDS_MIN,
-        Frame::Headed => HEADED_WORDS_MIN,
-        Frame::Bare => BARE_WORDS_MIN,
-    };
-    if extent.words < least || !is_asked_about(extent, task, is_of_operator) || task::is_code(sample(text, extent)) {
+    if !is_asked_about(extent, task, is_of_operator) || task::is_code(sample(text, extent)) {
         return false;
     }
     // A heading in code is a comment.
     if extent.frame <= Frame::Headed && task::is_code(text.lines()) {
         return false;
     }
-    let is_filled_in = task.hands || task.rests;
+    let is_filled_in = task.is_filled_in();
     let is_doubtful = extent.frame == Frame::Bare || (extent.frame != Frame::Documents && !is_filled_in);
     let is_own = || !task.hands && task::is_own_situation(text, extent);
     !(is_doubtful && (task::is_order(text, extent, is_filled_in) || is_own()))
@@ -237,14 +271,14 @@ fn is_wanted(text: &str, extent: &Extent, task: &Task, is_of_operator: bool) -> 
 /// Whether the task asks about material that is called and marked so.
 fn is_asked_about(extent: &Extent, task: &Task, is_of_operator: bool) -> bool {
     let is_handed = extent.groups & (HANDED | RESULTS) != 0;
-    let is_filled_in = task.hands || task.rests;
+    let is_filled_in = task.is_filled_in();
     if is_of_operator {
         let is_enclosed = extent.frame >= Frame::Enclosed;
         return (is_filled_in && (is_handed || extent.is_announced)) || (is_enclosed && is_handed);
     }
     let may_be_own = extent.groups & SITUATION != 0 || !is_handed;
     if !may_be_own {
-        return task.asks || task.refers;
+        return task.asks || (task.refers && !task.changes);
     }
     let is_template = is_filled_in || task.leaves_room;
     if is_handed {

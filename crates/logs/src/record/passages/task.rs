@@ -77,6 +77,11 @@ impl Task {
         task
     }
 
+    /// Whether a program filled the prompt in, by its sentences.
+    pub(super) fn is_filled_in(&self) -> bool {
+        self.hands || self.rests
+    }
+
     fn read(&mut self, text: &str) {
         if text.len() <= 2 * TASK_BYTES {
             self.read_part(text);
@@ -117,6 +122,11 @@ impl Task {
             verb = verb.or((!word.is(POLITE)).then_some(word.groups));
         }
         let verb = verb.unwrap_or_default();
+        // `You are given a query and a document.` asks for nothing yet.
+        let is_given = verb & GIVEN != 0 && !words(sentence).next().is_some_and(|word| word.is(GIVEN));
+        if is_given && !sentence.ends_with(['?', '？']) {
+            return;
+        }
         if verb & CHANGES != 0 || all & EDITS != 0 {
             self.changes = true;
         } else if all & ASKS != 0 || sentence.ends_with(['?', '？']) || verb & LEADS != 0 {

@@ -327,6 +327,43 @@ fn marks_are_told_in_any_wording() {
 }
 
 #[test]
+fn a_template_needs_no_long_document() {
+    let short = "The warranty of a kettle lasts two years.";
+    let llamaindex = |document: &str| {
+        asked(&format!(
+            "Context information is below.\n---------------------\n{document}\n---------------------\nGiven the context \
+             information and not prior knowledge, answer the query.\nQuery: How long is the warranty?\nAnswer: "
+        ))
+    };
+    check(&llamaindex(short), &[(None, short)]);
+    check(&llamaindex("{context_str}"), &[]);
+    check(
+        &told(
+            &format!(
+                "You answer for Brisk. Use the following pieces of retrieved context to answer the question. Be brief, and be \
+                 kind to people who are angry. Say so when you do not know it.\n\nContext: {short}"
+            ),
+            "How long?",
+        ),
+        &[(None, short)],
+    );
+    // What is wanted is no document, and neither is what is to be labelled.
+    check(
+        &asked(&format!(
+            "Extract the following information: the name of the kettle, the years, the town, and the owner.\n\n{WARRANTY}"
+        )),
+        &[],
+    );
+    check(
+        &asked(&format!(
+            "You are given a search query and a document. Classify whether the document is relevant to the search query.\n\
+             Search: lid\nDocument: {WARRANTY} {RETURNS}"
+        )),
+        &[],
+    );
+}
+
+#[test]
 fn what_is_left_is_the_question() {
     let check = |record: &Value, system: Option<&str>, prompt: &str| {
         let record = read(record);
