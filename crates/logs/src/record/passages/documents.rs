@@ -114,16 +114,16 @@ fn repeated(text: &str, lines: &[Range<usize>], kinds: &[Kind]) -> Vec<Cut> {
     let Some(first) = (0..kinds.len()).find(|at| kinds[*at] != Kind::Blank) else { return Vec::new() };
     let Some((phrase, ..)) = heading(first) else { return Vec::new() };
     let mut cuts = Vec::new();
-    for at in first..kinds.len() {
+    for (at, line) in lines.iter().enumerate().skip(first) {
         let Some((_, content, label)) = heading(at).filter(|(same, ..)| *same == phrase) else { continue };
-        let named = content..lines[at].end;
+        let named = content..line.end;
         let is_about = matches!(label, Label::About) || matches!(label, Label::Material(groups) if groups & ABOUT != 0);
         let is_id = is_about && (1..=ABOUT_WORDS_MAX).contains(&count(&text[named.clone()]));
         let id = is_id.then(|| {
             let name = text[named.clone()].trim_end_matches([' ', '\r', ']', ')', '>', '*', '=', '-']);
             named.start..named.start + name.len()
         });
-        cuts.push(Cut { mark: lines[at].start..lines[at].start, id });
+        cuts.push(Cut { mark: line.start..line.start, id });
     }
     if cuts.len() > 1 { cuts } else { Vec::new() }
 }

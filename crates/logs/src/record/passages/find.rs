@@ -638,7 +638,8 @@ impl<'t> Finder<'t> {
             match self.kind(line) {
                 Kind::Blank => {}
                 Kind::Plain if is_question(text) => {
-                    if !takes_question && !(is_apart && end == self.lines.len()) {
+                    let may_be_asked = takes_question || (is_apart && end == self.lines.len());
+                    if !may_be_asked {
                         break;
                     }
                     last = line;

@@ -187,7 +187,7 @@ fn is_number_near(head: &[u8]) -> bool {
 fn fence(trimmed: &str) -> Option<Kind> {
     let byte = trimmed.bytes().next().filter(|byte| matches!(byte, b'`' | b'"' | b'\''))?;
     let run = trimmed.bytes().take_while(|other| *other == byte).count();
-    (run >= 3).then(|| Kind::Fence { byte, has_more: trimmed.len() > run })
+    (run >= 3).then_some(Kind::Fence { byte, has_more: trimmed.len() > run })
 }
 
 /// `-----`, `=== CONTEXT ===`, `-----text-----`.
@@ -216,7 +216,7 @@ fn tagged(text: &str, at: usize) -> Option<Kind> {
     let tag = tag_at(text, at).filter(|tag| !tag.is_close)?;
     let label = label_of_tag(&text[tag.name])?;
     let is_part = matches!(label, Label::Question | Label::Answer | Label::Part | Label::Example);
-    is_part.then(|| Kind::Heading { label, style: Style::Loud, is_end: false, content: tag.span.end })
+    is_part.then_some(Kind::Heading { label, style: Style::Loud, is_end: false, content: tag.span.end })
 }
 
 /// A heading with its content: `Context: ...`, `## Context`, `**Context**`, `[CONTEXT]`, `[[ ## context ## ]]`.
