@@ -13,6 +13,7 @@
 //! | HoneyHive | `event_type` | `inputs`, `outputs` | `session_id` is the trace |
 //! | Literal AI, Chainlit | `type` | `generation`, `input`, `output` | `threadId`, `parentId` |
 //! | Lunary | `type` | `input`, `output` | events (`start`, `end`, `error`) of a `runId`, which are merged |
+//! | deepeval | `type` | `input`, `output` | lists by kind: `llmSpans`, `toolSpans`, ... |
 //! | Parea | | `inputs` with a `configuration`, `output` | `root_trace_id` |
 //!
 //! - a step of a model is a call, a tool or function one of a tool; a retrieval gives documents; all others repeat what is
@@ -27,7 +28,7 @@
 
 use std::borrow::Cow;
 
-use super::{Writer, has_any, native};
+use super::{Writer, has_all, has_any, native};
 use crate::{
     assemble::merges::{Merges, Parts},
     hash,
@@ -50,7 +51,7 @@ const CONTAINER: Container = Container::named("steps");
 /// Steps of traces.
 pub(super) const WRITER: Writer = Writer {
     container: CONTAINER,
-    about: "steps of traces: OpenAI Agents, Braintrust, Opik, Datadog, Galileo, LangWatch, HoneyHive, Literal AI, Lunary, Parea",
+    about: "steps of traces: OpenAI Agents, Braintrust, Opik, Datadog, Galileo, LangWatch, HoneyHive, Literal AI, Lunary, Parea, deepeval",
     told_by: "a kind of step (`type`, `span_data.type`, `span_attributes.type`, `meta.kind`, `event_type`) with an id of a \
               trace or a parent, and something that went in or came out; `workflow_name`",
     marks: &[
@@ -58,6 +59,7 @@ pub(super) const WRITER: Writer = Writer {
         "span_attributes",
         "meta",
         "spans",
+        "llmSpans",
         "traces",
         "trace_id",
         "traceId",
@@ -95,9 +97,11 @@ const INNER: [&str; 4] = ["span_data", "span_attributes", "meta", "attributes"];
 /// Names of the kind of a step.
 const KINDS: [&str; 9] =
     ["type", "kind", "span.kind", "span_type", "spanType", "span_kind", "spanKind", "event_type", "step_type"];
-const TRACES: [&str; 6] = ["trace_id", "traceId", "root_span_id", "root_trace_id", "threadId", "session_id"];
-const IDS: [&str; 7] = ["span_id", "spanId", "id", "run_id", "runId", "event_id", "trace_id"];
-const PARENTS: [&str; 8] = [
+const TRACES: [&str; 7] =
+    ["trace_id", "traceId", "traceUuid", "root_span_id", "root_trace_id", "threadId", "session_id"];
+const IDS: [&str; 8] = ["span_id", "spanId", "id", "uuid", "run_id", "runId", "event_id", "trace_id"];
+const PARENTS: [&str; 9] = [
+    "parentUuid",
     "parent_span_id",
     "parentSpanId",
     "parent_id",
@@ -126,6 +130,8 @@ const SESSIONS: [&str; 6] = ["thread_id", "conversation_id", "session_id", "sess
 const MODELS: [&str; 4] = ["model", "model_name", "modelName", "model_id"];
 /// What holds steps within a step.
 const CHILDREN: [&str; 5] = ["spans", "children", "child_spans", "steps", "child_runs"];
+/// Lists of the steps of a trace of deepeval, by kind.
+const LISTS: [&str; 5] = ["baseSpans", "agentSpans", "llmSpans", "retrieverSpans", "toolSpans"];
 
 /// What a step is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,9 +155,9 @@ impl Kind {
             "tool" | "function" | "tool_call" | "function_call" => Kind::Tool,
             "retriever" | "retrieval" | "rerank" | "reranker" | "rag" | "vector_db" => Kind::Retrieval,
             "embedding" | "embed" | "embeddings" => Kind::Embedding,
-            "chain" | "agent" | "workflow" | "task" | "span" | "step" | "trace" | "root" | "run" | "general"
-            | "session" | "thread" | "turn" | "custom" | "pipeline" | "operation" | "undefined" | "eval" | "graph"
-            | "node" | "query" | "component" | "module" => Kind::Frame,
+            "base" | "chain" | "agent" | "workflow" | "task" | "span" | "step" | "trace" | "root" | "run"
+            | "general" | "session" | "thread" | "turn" | "custom" | "pipeline" | "operation" | "undefined"
+            | "eval" | "graph" | "node" | "query" | "component" | "module" => Kind::Frame,
             "handoff" => Kind::Other("a handoff"),
             "guardrail" | "moderation" => Kind::Other("a guardrail"),
             "evaluator" | "evaluation" | "score" | "scorer" | "facet" => Kind::Other("an evaluation"),
@@ -234,7 +240,7 @@ fn holds_steps(value: &Json<'_>) -> bool {
             !steps.is_empty() && steps.iter().all(is_one)
         })
     };
-    value.get("spans").is_some_and(is_list)
+    value.get("spans").is_some_and(is_list) || has_all(value, &["uuid", "llmSpans", "baseSpans"])
 }
 
 fn read<'a>(mut value: Json<'a>, outer: &Outer<'a>, depth: usize, entries: &mut Entries<'a>) {
@@ -248,6 +254,12 @@ fn read<'a>(mut value: Json<'a>, outer: &Outer<'a>, depth: usize, entries: &mut 
         Some(Json::Array(steps)) if steps.iter().any(|step| step.as_object().is_some()) => value.take(key),
         _ => None,
     });
+    let listed: Vec<Json<'a>> = LISTS
+        .iter()
+        .filter_map(|key| if let Some(Json::Array(steps)) = value.take(key) { Some(steps) } else { None })
+        .flatten()
+        .collect();
+    let children = children.or_else(|| (!listed.is_empty()).then_some(Json::Array(listed)));
     let mut inside = Outer {
         trace_id: first_name(&value, &TRACES).or_else(|| outer.trace_id.clone()),
         parent_id: first_name(&value, &IDS),
@@ -336,6 +348,11 @@ fn step<'a>(mut value: Json<'a>, outer: &Outer<'a>, entries: &mut Entries<'a>) {
         of(&mut inside).or_else(|| of(&mut value)).map(|held| held_of(decoded(held)))
     });
     let error = error_in(&mut value, &mut inside);
+    // Braintrust calls an embedding a step of a model.
+    let kind = match &output {
+        Some(given) if kind == Kind::Llm && is_embedding(given) => Kind::Embedding,
+        _ => kind,
+    };
     let noun = |what| Ignored::skipped(Format::of(CONTAINER), what);
     let outcome = match kind {
         Kind::Llm => {
@@ -361,6 +378,11 @@ fn step<'a>(mut value: Json<'a>, outer: &Outer<'a>, entries: &mut Entries<'a>) {
         Kind::Other(what) => call.without_call(noun(what), Vec::new()),
     };
     entries.push(Ok(outcome));
+}
+
+/// Whether what came out are vectors, or their length.
+fn is_embedding(output: &Json<'_>) -> bool {
+    has_any(output, &["embedding_length", "embedding_count"]) || body::no_call(output) == Some("an embedding")
 }
 
 /// What went in or came out, without what some put around it to say its type.
