@@ -36,12 +36,20 @@ fn verdicts(path: &str) -> Vec<Value> {
     records.collect()
 }
 
+const FORMS: &[(Form, &str)] = &[
+    (Form::JsonLines, "calls.jsonl"),
+    (Form::Csv, "calls.csv"),
+    #[cfg(feature = "parquet")]
+    (Form::Parquet, "calls.parquet"),
+];
+
 fn check(path: &str) {
     let expected = verdicts(path);
     let folder = tempfile::tempdir().unwrap();
-    for (form, name) in [(Form::JsonLines, "calls.jsonl"), (Form::Csv, "calls.csv")] {
+    for (form, name) in FORMS {
         let mut written = Vec::new();
-        let converted = convert(&mut open(path), &Settings::default(), &Filter::default(), form, &mut written).unwrap();
+        let converted =
+            convert(&mut open(path), &Settings::default(), &Filter::default(), *form, &mut written).unwrap();
         let out = folder.path().join(name);
         fs::write(&out, &written).unwrap();
         let got = verdicts(out.to_str().unwrap());

@@ -154,8 +154,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         add_step_summary(&report)?;
     }
     if !args.quiet {
+        Inputs::tell_notes(&reader);
         Inputs::tell_left_out(&reader);
-        warn(&reader, &report);
+        warn(&report);
     }
     Ok(report.gate.exit)
 }
@@ -308,14 +309,11 @@ fn terminal_width() -> u16 {
 }
 
 /// Names what could not be read, one line each, on standard error.
-fn warn(reader: &Reader, report: &Report) {
+fn warn(report: &Report) {
     let mut err = anstream::stderr().lock();
     let mut say = |place: String, reason: &str| {
         let _ = writeln!(err, "{WARNING}warning:{WARNING:#} {}: {}", safe(&place), safe(reason));
     };
-    for (source, note) in reader.notes() {
-        say(source.to_string(), note);
-    }
     let rejected = &report.rejected;
     for unit in &rejected.first {
         say(format!("{}:{} (byte {})", unit.source, unit.line, unit.byte), &format!("rejected: {}", unit.reason));

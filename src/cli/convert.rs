@@ -26,6 +26,7 @@ use super::{
 Examples:
   llmverify convert traces/ > calls.jsonl
   llmverify convert export.json.gz --out calls.csv
+  llmverify convert logs/ --out calls.parquet
   llmverify convert logs.jsonl --map response=/assistant_message --out calls.jsonl
   llmverify schema normal                         what a record looks like
 
@@ -54,6 +55,9 @@ enum FormName {
     Jsonl,
     /// CSV: one row a record
     Csv,
+    /// Parquet: one row a record
+    #[cfg(feature = "parquet")]
+    Parquet,
 }
 
 /// Reads everything and writes it anew.
@@ -73,6 +77,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
     let converted = pool.install(|| convert(&mut reader, &settings, &filter, form, &mut out))?;
     if !args.quiet {
+        Inputs::tell_notes(&reader);
+        Inputs::tell_left_out(&reader);
         say(&converted);
     }
     let unreadable = reader.totals().unreadable_sources;
@@ -86,6 +92,10 @@ impl Args {
         match (self.format, extension) {
             (Some(FormName::Jsonl), _) | (None, None | Some("jsonl" | "ndjson" | "json")) => Ok(Form::JsonLines),
             (Some(FormName::Csv), _) | (None, Some("csv")) => Ok(Form::Csv),
+            #[cfg(feature = "parquet")]
+            (Some(FormName::Parquet), _) | (None, Some("parquet")) => Ok(Form::Parquet),
+            #[cfg(not(feature = "parquet"))]
+            (None, Some("parquet")) => bail!("--out: this build writes no Parquet (feature `parquet`)"),
             (None, Some(other)) => bail!("--out: `.{other}` tells no form; name one with --format"),
         }
     }

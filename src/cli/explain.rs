@@ -10,7 +10,7 @@ use llmverify::{
 
 use super::{CouldNotAudit, inputs::Inputs};
 
-/// Replays what one record saw and shows, for each question, prior, signals and posterior.
+/// Replays what one record saw and shows, for each question, prior, signals and posterior, and its texts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -51,15 +51,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     args.inputs.warn_of_sensitive();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
     let found = pool.install(|| auditor.explain(&mut reader, &filter, |record| args.wants(record)))?;
-    let Some(record) = found else {
+    let Some(explained) = found else {
         return Err(anyhow::Error::new(CouldNotAudit(format!("no audited record {}", args.wanted()))));
     };
     let mut out = anstream::stdout().lock();
     if args.json {
-        out.write_all(&safe_json::pretty(&record))?;
+        out.write_all(&safe_json::pretty(&explained.record))?;
         writeln!(out)?;
     } else {
-        out.write_all(waterfall::render(&record, &Styles::colored()).as_bytes())?;
+        out.write_all(waterfall::render(&explained, &Styles::colored()).as_bytes())?;
     }
     Ok(ExitStatus::Ok)
 }

@@ -205,6 +205,14 @@ impl Inputs {
         }
     }
 
+    /// Says what was odd about the sources.
+    pub fn tell_notes(reader: &Reader) {
+        let mut err = anstream::stderr().lock();
+        for (source, note) in reader.notes() {
+            let _ = writeln!(err, "{WARNING}warning:{WARNING:#} {}: {}", safe(source), safe(note));
+        }
+    }
+
     /// Says what of the folders is not read, in one line for each reason.
     pub fn tell_left_out(reader: &Reader) {
         /// Names that are shown for each reason.

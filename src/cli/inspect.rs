@@ -51,6 +51,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     args.inputs.warn_of_sensitive();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
     let seen = pool.install(|| inspect(&mut reader, &settings, &scanner, args.inputs.show_sensitive, args.line))?;
+    Inputs::tell_notes(&reader);
     let mut out = anstream::stdout().lock();
     match args.format {
         FormatName::Json => {

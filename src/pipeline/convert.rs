@@ -6,6 +6,8 @@
 
 use std::{borrow::Cow, io::Write, ops::ControlFlow};
 
+#[cfg(feature = "parquet")]
+use anyhow::bail;
 use anyhow::{Context as _, Result};
 
 use crate::{
@@ -16,6 +18,8 @@ use crate::{
     report::verdict_record::place,
     writers::normal::{self, COLUMNS, Cell},
 };
+#[cfg(feature = "parquet")]
+use crate::{input::parquet, writers::normal::Holds};
 
 use super::{
     Filter,
@@ -32,6 +36,9 @@ pub enum Form {
     JsonLines,
     /// One row a record, below a header.
     Csv,
+    /// One row a record, by columns.
+    #[cfg(feature = "parquet")]
+    Parquet,
 }
 
 /// What came of a log.
@@ -62,15 +69,12 @@ pub fn convert(
     settings: &Settings,
     filter: &Filter,
     form: Form,
-    out: &mut (impl Write + Send),
+    out: &mut (dyn Write + Send),
 ) -> Result<Converted> {
     let reader = settings.reader();
     let drive = Drive { reader: &reader, filter, analyst: &AsItIs };
     let mut assembly = Assembly::new(&settings.assemble);
-    if form == Form::Csv {
-        let header: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
-        out.write_all(&row(header)).context("cannot write the output")?;
-    }
+    let mut table = Table::begin(form, out).context(UNWRITABLE)?;
     let mut whole = Converted::default();
     let render = |units: Vec<Observed<'_, AsItIs, ()>>| rendered(units, form);
     drive.run(
@@ -79,18 +83,88 @@ pub fn convert(
         |_| (),
         render,
         |part, _| {
-            let Some((bytes, part)) = part else {
-                out.flush().context("cannot write the output")?;
-                return Ok(ControlFlow::Continue(()));
-            };
-            out.write_all(&bytes).context("cannot write the output")?;
-            whole.merge(part);
+            match part {
+                None => table.flush().context(UNWRITABLE)?,
+                Some((rows, part)) => {
+                    table.write(rows).context(UNWRITABLE)?;
+                    whole.merge(part);
+                }
+            }
             Ok(ControlFlow::Continue(()))
         },
     )?;
-    out.flush().context("cannot write the output")?;
+    table.finish().context(UNWRITABLE)?;
     whole.unmatched = reader.unmatched();
     Ok(whole)
+}
+
+const UNWRITABLE: &str = "cannot write the output";
+
+/// Records, as they are written.
+enum Rows {
+    /// Lines of JSON or of CSV.
+    Lines(Vec<u8>),
+    /// The cells of a row each, by the columns of the normal form.
+    #[cfg(feature = "parquet")]
+    Cells(Vec<Vec<Option<parquet::Cell>>>),
+}
+
+/// What is written to.
+enum Table<'o> {
+    Lines(&'o mut (dyn Write + Send)),
+    #[cfg(feature = "parquet")]
+    Parquet(Box<parquet::TableWriter<&'o mut (dyn Write + Send)>>),
+}
+
+impl<'o> Table<'o> {
+    fn begin(form: Form, out: &'o mut (dyn Write + Send)) -> Result<Table<'o>> {
+        Ok(match form {
+            Form::JsonLines => Table::Lines(out),
+            Form::Csv => {
+                out.write_all(&row(COLUMNS.iter().map(|column| column.name)))?;
+                Table::Lines(out)
+            }
+            #[cfg(feature = "parquet")]
+            Form::Parquet => {
+                let kind = |holds| match holds {
+                    Holds::Text => parquet::Kind::Text,
+                    Holds::Number => parquet::Kind::Float,
+                    Holds::Count => parquet::Kind::Integer,
+                    Holds::Flag => parquet::Kind::Boolean,
+                    Holds::Json => parquet::Kind::Json,
+                };
+                let columns = COLUMNS.iter().map(|column| (column.name, kind(column.holds)));
+                Table::Parquet(Box::new(parquet::TableWriter::new(out, columns)?))
+            }
+        })
+    }
+
+    fn write(&mut self, rows: Rows) -> Result<()> {
+        match (self, rows) {
+            (Table::Lines(out), Rows::Lines(bytes)) => Ok(out.write_all(&bytes)?),
+            #[cfg(feature = "parquet")]
+            (Table::Parquet(table), Rows::Cells(rows)) => Ok(rows.into_iter().try_for_each(|row| table.row(row))?),
+            #[cfg(feature = "parquet")]
+            _ => bail!("rows of another form"),
+        }
+    }
+
+    /// Hands on what was written, where a form has lines: the rows of Parquet wait for their group.
+    fn flush(&mut self) -> Result<()> {
+        match self {
+            Table::Lines(out) => Ok(out.flush()?),
+            #[cfg(feature = "parquet")]
+            Table::Parquet(_) => Ok(()),
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {
+            Table::Lines(out) => Ok(out.flush()?),
+            #[cfg(feature = "parquet")]
+            Table::Parquet(table) => Ok(table.finish()?.flush()?),
+        }
+    }
 }
 
 /// Leaves records as they are.
@@ -109,8 +183,8 @@ impl Analyse for AsItIs {
     }
 }
 
-fn rendered(units: Vec<Observed<'_, AsItIs, ()>>, form: Form) -> (Vec<u8>, Converted) {
-    let (mut bytes, mut part) = (Vec::new(), Converted::default());
+fn rendered(units: Vec<Observed<'_, AsItIs, ()>>, form: Form) -> (Rows, Converted) {
+    let (mut rows, mut part) = (Rows::of(form), Converted::default());
     for (unit, _) in units {
         let at = || place(&unit.place.source, unit.place.line, unit.place.item);
         match unit.outcome {
@@ -120,14 +194,7 @@ fn rendered(units: Vec<Observed<'_, AsItIs, ()>>, form: Form) -> (Vec<u8>, Conve
                 if record.id.is_none() {
                     record.id = Some(Cow::Owned(at()));
                 }
-                match form {
-                    Form::JsonLines => normal::write_line(&record, &mut bytes),
-                    Form::Csv => {
-                        let cells =
-                            normal::cells(&record).map(|(_, cell)| cell.map(Cell::into_text).unwrap_or_default());
-                        bytes.extend_from_slice(&row(cells));
-                    }
-                }
+                rows.push(&record, form);
             }
             Outcome::Rejected(rejected) => {
                 part.rejected += 1;
@@ -139,7 +206,39 @@ fn rendered(units: Vec<Observed<'_, AsItIs, ()>>, form: Form) -> (Vec<u8>, Conve
             Outcome::Merged | Outcome::Held | Outcome::Part(..) | Outcome::Joined(_) => {}
         }
     }
-    (bytes, part)
+    (rows, part)
+}
+
+impl Rows {
+    fn of(form: Form) -> Rows {
+        match form {
+            Form::JsonLines | Form::Csv => Rows::Lines(Vec::new()),
+            #[cfg(feature = "parquet")]
+            Form::Parquet => Rows::Cells(Vec::new()),
+        }
+    }
+
+    fn push(&mut self, record: &Record<'_>, form: Form) {
+        let cells = || normal::cells(record).map(|(_, cell)| cell);
+        match self {
+            Rows::Lines(bytes) if form == Form::JsonLines => normal::write_line(record, bytes),
+            Rows::Lines(bytes) => {
+                bytes.extend_from_slice(&row(cells().map(|cell| cell.map(Cell::into_text).unwrap_or_default())));
+            }
+            #[cfg(feature = "parquet")]
+            Rows::Cells(rows) => {
+                let cell = |cell| match cell {
+                    Cell::Text(text) => parquet::Cell::Text(text.into_owned()),
+                    Cell::Number(number) => parquet::Cell::Float(number),
+                    // A count above the range of the column is no count of tokens.
+                    Cell::Count(count) => parquet::Cell::Integer(i64::try_from(count).unwrap_or(i64::MAX)),
+                    Cell::Flag(flag) => parquet::Cell::Boolean(flag),
+                    Cell::Json(value) => parquet::Cell::Json(value.to_compact_string()),
+                };
+                rows.push(cells().map(|value| value.map(cell)).collect());
+            }
+        }
+    }
 }
 
 /// One row of CSV.

@@ -19,7 +19,7 @@ use crate::{
     report::{
         coverage::{Coverage, Holds},
         formats::Formats,
-        inspection::{Counted, FieldFound, FieldPlace, Inspection, Missing, Shown},
+        inspection::{Counted, FieldFound, FieldPlace, Inspection, LeftOut, Missing, Shown},
         unread::{Unread, UnreadLeaf},
     },
     rules::Scanner,
@@ -414,6 +414,11 @@ impl<'s> State<'s> {
             self.names.hide(&mut field.pointer);
             field.map.iter_mut().for_each(|map| self.names.hide(map));
         }
+        let left_out = input
+            .left_out()
+            .iter()
+            .map(|file| LeftOut { source: self.names.shown(&file.name).into_owned(), reason: file.why.to_string() });
+        seen.left_out = left_out.collect();
         seen.latency_sources = listed(latencies);
         seen.rejections = listed(rejections);
         seen.problems = listed(problems);

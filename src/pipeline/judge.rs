@@ -8,7 +8,7 @@ use crate::{
     hash,
     history::{Chart, Observation, Shift, spc::ControlPoint},
     input::Place,
-    record::{Kind, Note, Record, json::Json},
+    record::{Kind, Note, Prompt, Record, json::Json},
     redact::Names,
     report::{
         Measures, RejectedUnit, VerdictRecord,
@@ -17,8 +17,9 @@ use crate::{
         prices::{Charge, PriceTable, Tokens},
         summary::Event,
         verdict_record::{Identity, Judged, Problem, QUOTE_RULE, rfc3339},
+        waterfall::{Explained, ShownText},
     },
-    text::excerpt::{excerpt, quote, shown, unredacted, unredacted_quote},
+    text::excerpt::{excerpt, quote, shown, unredacted, unredacted_quote, whole},
     verdict::{Calibration, Decision, Verdict, judge::judge, verifiers::Verifiers},
 };
 
@@ -184,6 +185,7 @@ impl<'a> Opinion<'a> {
             is_backwards: self.is_backwards,
             is_error: record.error.is_some() || call.row.is_error,
             latency_ms: if record.kind == Kind::Llm { record.latency_ms } else { record.execution_time_ms },
+            unit_is_doubtful: record.notes.has(Note::UnitDoubtful),
             ttft_ms: record.ttft_ms,
             prompt_tokens: record.prompt_tokens,
             response_tokens: counted_tokens(record),
@@ -265,6 +267,56 @@ fn truth(label: &str) -> Option<bool> {
         "1" | "true" | "yes" | "hallucinated" | "fabricated" => Some(true),
         "0" | "false" | "no" | "genuine" | "faithful" => Some(false),
         _ => None,
+    }
+}
+
+/// Characters of a text that an explanation shows.
+const EXPLAINED_CHARS_MAX: usize = 4_000;
+
+impl Opinion<'_> {
+    /// The verdict, and the texts that it is on: redacted, with every finding marked.
+    pub fn explained(&self) -> Explained {
+        let record = &self.call.record;
+        let mut texts = Vec::new();
+        let mut push = |field: String, role: &str, text: &str| {
+            let of_field =
+                self.assessments.iter().flat_map(|(_, said)| &said.findings).filter(|one| one.field == field);
+            let marks: Vec<Range<usize>> = of_field.map(|finding| finding.span.clone()).collect();
+            let sensitive = self.call.sensitive.iter().filter(|(name, _)| *name == field).map(|(_, span)| span.clone());
+            let sensitive: Vec<Range<usize>> = sensitive.collect();
+            let sensitive = (!self.names.shows_sensitive()).then_some(&sensitive[..]);
+            let stretches = whole(text, EXPLAINED_CHARS_MAX, &marks, sensitive);
+            let is_cut = text.chars().nth(EXPLAINED_CHARS_MAX).is_some();
+            texts.push(ShownText { field, role: role.to_owned(), stretches, bytes: text.len(), is_cut });
+        };
+        if let Some(system) = &record.system {
+            push("/system".to_owned(), "", system);
+        }
+        match &record.prompt {
+            Prompt::Absent => {}
+            Prompt::Text(text) => push("/prompt".to_owned(), "", text),
+            Prompt::Messages(messages) => {
+                for (index, message) in messages.iter().enumerate() {
+                    push(format!("/prompt/{index}/text"), &message.role, &message.text);
+                }
+            }
+        }
+        for (index, passage) in record.context.iter().enumerate() {
+            push(format!("/context/{index}"), "", &passage.text);
+        }
+        if let Some(response) = &record.response {
+            push("/response".to_owned(), "", response);
+        }
+        if let Some(error) = &record.error {
+            push("/error".to_owned(), "", &self.names.shown(error));
+        }
+        // What the rules find in a value has its place in a text of the value, and not in the whole.
+        for (field, value) in [("/args", &record.args), ("/result", &record.result)] {
+            if let Some(value) = value {
+                push(field.to_owned(), "", &self.names.shown(&value.to_compact_string()));
+            }
+        }
+        Explained { record: self.record(), texts }
     }
 }
 

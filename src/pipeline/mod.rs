@@ -49,8 +49,8 @@ use crate::{
     record::Note,
     redact::Names,
     report::{
-        Badness, Floors, OnDemand, Partial, Report, VerdictRecord, comparison::Baseline, format::Renderer,
-        prices::PriceTable, summary, verdict_record::Identity,
+        Badness, Floors, OnDemand, Partial, Report, comparison::Baseline, format::Renderer, prices::PriceTable,
+        summary, verdict_record::Identity, waterfall::Explained,
     },
     rules::{Library, Rule, RuleError, Scanner, Suppressions, examples},
     verdict::{
@@ -245,8 +245,8 @@ impl Auditor {
         Ok(report)
     }
 
-    /// Replays `input` up to the first record that `is_wanted` and returns its verdict, with everything before it in
-    /// the history, as the audit had it.
+    /// Replays `input` up to the first record that `is_wanted` and returns its verdict and its texts, with everything
+    /// before it in the history, as the audit had it.
     ///
     /// # Errors
     /// None of its own; see [`Auditor::audit`].
@@ -255,12 +255,12 @@ impl Auditor {
         input: &mut Reader,
         filter: &Filter,
         is_wanted: impl Fn(&Identity<'_>) -> bool + Sync,
-    ) -> Result<Option<VerdictRecord>> {
+    ) -> Result<Option<Explained>> {
         let mut history = self.history();
         let mut found = None;
         let find = |batch: Vec<Observed<'_>>| {
             let opinions = batch.into_iter().filter_map(|unit| self.opinion(unit));
-            opinions.filter(|opinion| is_wanted(&opinion.identity())).map(|opinion| opinion.record()).next()
+            opinions.filter(|opinion| is_wanted(&opinion.identity())).map(|opinion| opinion.explained()).next()
         };
         self.drive(input, filter, (&mut self.assembly(), &mut history), find, |part, _| {
             found = part.flatten();
@@ -550,6 +550,6 @@ mod tests {
     fn a_record_is_explained_as_the_audit_had_it() {
         let auditor = Auditor::new(Settings::default()).unwrap();
         let found = auditor.explain(&mut reader(), &Filter::default(), |identity| identity.id == Some("d")).unwrap();
-        assert_eq!(found.map(|record| (record.line, record.item)), Some((3, Some(1))));
+        assert_eq!(found.map(|found| (found.record.line, found.record.item)), Some((3, Some(1))));
     }
 }

@@ -59,6 +59,8 @@ pub struct Measures<'a> {
     pub is_error: bool,
     /// Latency of the call or execution time of the tool, in milliseconds.
     pub latency_ms: Option<f64>,
+    /// Whether the unit of the latency was assumed beside numbers of nanoseconds or microseconds.
+    pub unit_is_doubtful: bool,
     /// Time to the first token, in milliseconds.
     pub ttft_ms: Option<f64>,
     /// Tokens in the prompt.
@@ -581,6 +583,8 @@ pub(super) struct StreamCounts {
     /// Calls with both times, and those whose first token comes after their end.
     pub with_first_token: u64,
     pub first_token_late: u64,
+    /// Calls whose latency has a unit that was assumed beside finer ones.
+    pub unit_doubtful: u64,
     pub prompt_tokens: u64,
     pub response_tokens: u64,
     /// Response tokens and latency of the calls that report both.
@@ -605,6 +609,7 @@ impl StreamCounts {
         self.decisions.add(judged.verdict.decision);
         if let Some(latency_ms) = measures.latency_ms {
             self.latency_ms.add(latency_ms);
+            self.unit_doubtful += u64::from(measures.unit_is_doubtful);
         }
         if let Some(ttft_ms) = measures.ttft_ms {
             self.ttft_ms.add(ttft_ms);
@@ -644,6 +649,7 @@ impl StreamCounts {
             ttft_ms: self.ttft_ms.quantile(0.5),
             with_first_token: self.with_first_token,
             first_token_late: self.first_token_late,
+            unit_doubtful: self.unit_doubtful,
         }
     }
 
@@ -670,6 +676,7 @@ impl StreamCounts {
         self.ttft_ms.merge(&next.ttft_ms);
         self.with_first_token += next.with_first_token;
         self.first_token_late += next.first_token_late;
+        self.unit_doubtful += next.unit_doubtful;
         self.prompt_tokens = self.prompt_tokens.saturating_add(next.prompt_tokens);
         self.response_tokens = self.response_tokens.saturating_add(next.response_tokens);
         self.timed_tokens = self.timed_tokens.saturating_add(next.timed_tokens);
@@ -746,6 +753,7 @@ mod tests {
                         is_backwards: line.is_multiple_of(5),
                         is_error: line.is_multiple_of(7),
                         latency_ms: Some(*latency_ms),
+                        unit_is_doubtful: false,
                         ttft_ms: Some(latency_ms / 2.0),
                         prompt_tokens: *tokens,
                         response_tokens: *tokens,

@@ -60,10 +60,21 @@ pub struct Inspection {
     pub rejections: Vec<Counted>,
     /// Fields that were present and could not be used.
     pub problems: Vec<Counted>,
+    /// Files of folders and archives that were not read.
+    pub left_out: Vec<LeftOut>,
     /// The first record, as it is understood; texts cut and redacted.
     pub first_record: Vec<(String, String)>,
     /// The records that were asked for, in full; texts redacted.
     pub shown: Vec<Shown>,
+}
+
+/// A file that was not read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LeftOut {
+    /// Its name, as a source has it.
+    pub source: String,
+    /// Why it was not read.
+    pub reason: String,
 }
 
 /// A record as it is understood, in full.
@@ -137,6 +148,9 @@ pub struct Missing {
     /// Engines that need it.
     pub engines: Vec<&'static str>,
 }
+
+/// Files that were not read, of which the page names so many.
+const LEFT_OUT_SHOWN_MAX: usize = 20;
 
 impl Inspection {
     /// The page for people.
@@ -227,6 +241,13 @@ impl Inspection {
                     place(&entry.source, entry.line, None)
                 ));
             }
+        }
+        page.heading("Files that were not read", !self.left_out.is_empty());
+        for file in self.left_out.iter().take(LEFT_OUT_SHOWN_MAX) {
+            page.line(&format!("  {:<32} {}", file.source, file.reason));
+        }
+        if self.left_out.len() > LEFT_OUT_SHOWN_MAX {
+            page.line(&format!("  and {} more", self.left_out.len() - LEFT_OUT_SHOWN_MAX));
         }
         let is_first_shown = self.shown.is_empty() && !self.first_record.is_empty();
         page.heading("The first record, as it is understood", is_first_shown);

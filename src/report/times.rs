@@ -1,7 +1,7 @@
 //! Times whose unit cannot be right: medians that no service has, and a first token after the last.
 //!
 //! **Formula**: the median latency of a model lies below [`USUAL_MS`] or above it, or more than half of its calls have
-//! their first token after their end. The unit that would fit is the one in which the median lies where most services
+//! their first token after their end, or a latency without a unit beside numbers of nanoseconds or microseconds. The unit that would fit is the one in which the median lies where most services
 //! answer ([`COMMON_MS`]), else where any does ([`USUAL_MS`]).
 //!
 //! **Source**: ours; no hosted model answers in 20 ms, and none is waited for longer than an hour.
@@ -41,6 +41,8 @@ pub(super) struct Measured {
     pub with_first_token: u64,
     /// Those whose first token comes after their end.
     pub first_token_late: u64,
+    /// Calls whose latency has no unit and stands beside numbers of nanoseconds or microseconds.
+    pub unit_doubtful: u64,
 }
 
 /// A doubt about the times of one model.
@@ -117,6 +119,23 @@ pub(super) fn doubts(stream: Option<&str>, of: &Measured) -> Vec<TimeDoubt> {
         let found = format!("the median latency of {} calls is {} ms, {side}", grouped(of.timed), decimal(latency_ms));
         doubts.push(doubt("latency_ms", latency_ms, of.timed, found, fitting(latency_ms)));
     }
+    let is_named = doubts.iter().any(|doubt| doubt.field == "latency_ms");
+    let is_beside = of.unit_doubtful >= CALLS_MIN && of.unit_doubtful * 2 > of.timed;
+    if is_beside && !is_named && !COMMON_MS.contains(&latency_ms) {
+        let found = format!(
+            "the latency of {} calls has no unit and stands beside numbers of nanoseconds or microseconds, the median is {} ms",
+            grouped(of.unit_doubtful),
+            decimal(latency_ms)
+        );
+        let finer = UNITS[1..].iter().find(|(_, _, ms)| COMMON_MS.contains(&(latency_ms * ms)));
+        doubts.push(doubt(
+            "latency_ms",
+            latency_ms,
+            of.unit_doubtful,
+            found,
+            finer.map(|(symbol, name, _)| (*symbol, *name)),
+        ));
+    }
     doubts
 }
 
@@ -152,6 +171,17 @@ mod tests {
     }
 
     #[test]
+    fn a_bare_latency_beside_nanoseconds_is_named() {
+        let beside =
+            |ms, calls| Measured { timed: 10, latency_ms: Some(ms), unit_doubtful: calls, ..Measured::default() };
+        check(beside(850_000.0, 5), &[]);
+        check(beside(850_000.0, 6), &[("latency_ms", Some("us"))]);
+        check(beside(850.0, 10), &[]);
+        check(beside(125_000.0, 10), &[("latency_ms", Some("us"))]);
+        check(beside(812_345_678.0, 10), &[("latency_ms", Some("ns"))]);
+    }
+
+    #[test]
     fn a_first_token_after_the_end_is_named() {
         let times = |ttft, latency, late| Measured {
             timed: 10,
@@ -159,6 +189,7 @@ mod tests {
             ttft_ms: Some(ttft),
             with_first_token: 10,
             first_token_late: late,
+            unit_doubtful: 0,
         };
         check(times(300.0, 1_200.0, 0), &[]);
         check(times(300.0, 1_200.0, 5), &[]);

@@ -1,14 +1,17 @@
-//! Why one record was judged as it was, for people: a waterfall of log odds per question, then the evidence.
+//! Why one record was judged as it was, for people: a waterfall of log odds per question, then the evidence, then the texts
+//! of the record with the evidence marked in them.
 
 use std::fmt::Write as _;
 
 use super::{
+    table::grouped,
     terminal::{Styles, clip, guard_line, safe},
     verdict_record::{QuestionAnswer, SignalEntry, State, VerdictRecord},
 };
 use crate::{
     engines::{Question, RatioSource, grounding::trust::ClaimVerdict},
     stats::log_odds,
+    text::excerpt::Stretch,
     verdict::Decision,
 };
 
@@ -19,8 +22,36 @@ const BAR_CHARS: usize = 16;
 /// Characters of a detail.
 const DETAIL_CHARS_MAX: usize = 300;
 
-/// The whole explanation of `record`.
-pub fn render(record: &VerdictRecord, styles: &Styles) -> String {
+/// What stands before and behind a marked place, also where nothing is coloured.
+const MARKS: [&str; 2] = ["»", "«"];
+
+/// A text of the record, safe to show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownText {
+    /// JSON pointer, as findings have it: `/response`, `/prompt/2/text`.
+    pub field: String,
+    /// Who says it, where it is a message; else empty.
+    pub role: String,
+    /// As much of it as is shown, with what was found in stretches of its own.
+    pub stretches: Vec<Stretch>,
+    /// Bytes of the whole.
+    pub bytes: usize,
+    /// Whether more follows than is shown.
+    pub is_cut: bool,
+}
+
+/// A verdict, and the texts that it is on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explained {
+    /// The verdict.
+    pub record: VerdictRecord,
+    /// The texts, in the order of the conversation.
+    pub texts: Vec<ShownText>,
+}
+
+/// The whole explanation of a record.
+pub fn render(explained: &Explained, styles: &Styles) -> String {
+    let Explained { record, texts } = explained;
     let mut text = String::new();
     head(record, styles, &mut text);
     for (question, answer) in record.questions.iter() {
@@ -30,6 +61,7 @@ pub fn render(record: &VerdictRecord, styles: &Styles) -> String {
     grounding(record, styles, &mut text);
     engines(record, styles, &mut text);
     verifiers(record, styles, &mut text);
+    said(texts, styles, &mut text);
     for problem in &record.problems {
         line(&mut text, &format!("problem: {} {}", safe(&problem.field), safe(&problem.reason)));
     }
@@ -149,6 +181,37 @@ fn evidence(record: &VerdictRecord, styles: &Styles, text: &mut String) {
     }
 }
 
+/// The texts of the record, with what was found in them marked.
+fn said(texts: &[ShownText], styles: &Styles, text: &mut String) {
+    let (heading, dim, found) = (styles.heading, styles.dim, styles.warning);
+    if !texts.is_empty() {
+        line(text, &format!("\n{heading}texts{heading:#}"));
+    }
+    for shown in texts {
+        let mut about = safe(&shown.role).into_owned();
+        if shown.is_cut {
+            let _ = write!(about, "  the beginning of {} bytes", grouped(shown.bytes as u64));
+        }
+        let about = if about.is_empty() { about } else { format!("  {dim}{about}{dim:#}") };
+        line(text, &format!("  {}{about}", safe(&shown.field)));
+        let mut whole = String::new();
+        for stretch in &shown.stretches {
+            for (index, part) in stretch.text.split('\n').enumerate() {
+                if index > 0 {
+                    whole.push('\n');
+                }
+                let _ = match (stretch.is_marked, safe(part)) {
+                    (true, part) if !part.is_empty() => {
+                        write!(whole, "{found}{}{part}{}{found:#}", MARKS[0], MARKS[1])
+                    }
+                    (_, part) => write!(whole, "{part}"),
+                };
+            }
+        }
+        whole.lines().for_each(|said| line(text, &format!("      {said}")));
+    }
+}
+
 /// The answer claim by claim, with what the sources do not bear out marked and the closest sentence beside it.
 fn grounding(record: &VerdictRecord, styles: &Styles, text: &mut String) {
     let Some(found) = &record.grounding else { return };
@@ -244,10 +307,34 @@ fn verifiers(record: &VerdictRecord, styles: &Styles, text: &mut String) {
 mod tests {
     use super::{super::samples, *};
 
+    fn explained(record: VerdictRecord) -> Explained {
+        Explained { record, texts: Vec::new() }
+    }
+
+    #[test]
+    fn what_was_found_is_marked_in_its_text() {
+        let stretch = |text: &str, is_marked| Stretch { text: text.to_owned(), is_marked };
+        let texts = vec![ShownText {
+            field: "/prompt/0/text".to_owned(),
+            role: "user".to_owned(),
+            stretches: vec![
+                stretch("Good day.\nPlease ", false),
+                stretch("do this\nnow", true),
+                stretch(". \u{1b}[2J", false),
+            ],
+            bytes: 4_000,
+            is_cut: true,
+        }];
+        let text = render(&Explained { texts, ..explained(samples::blocked_record(1)) }, &Styles::plain());
+        let expected = "\ntexts\n  /prompt/0/text  user  the beginning of 4,000 bytes\n      Good day.\n      Please »do this«\n      »now«. \\x1b[2J\n";
+        assert!(text.contains(expected), "{text}");
+    }
+
     #[test]
     fn the_terms_add_up_to_the_posterior() {
         let record = samples::blocked_record(3);
-        let text = render(&record, &Styles::plain());
+        let explained = explained(record);
+        let (text, record) = (render(&explained, &Styles::plain()), &explained.record);
         let answer = &record.questions.fabricated;
         assert!(text.contains(&format!("P = {:.4}", answer.posterior)), "{text}");
         assert!(text.contains(&format!("prior {:.4}", answer.prior)), "{text}");
@@ -269,7 +356,7 @@ mod tests {
         let mut record = samples::blocked_record(1);
         record.id = "\u{1b}[2J\n::error::x".to_owned();
         record.session_id = Some("\u{202e}".to_owned());
-        let text = render(&record, &Styles::plain());
+        let text = render(&explained(record), &Styles::plain());
         assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'));
         assert!(text.lines().all(|line| !line.trim_start().starts_with("::")), "{text}");
     }

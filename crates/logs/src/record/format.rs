@@ -200,11 +200,13 @@ pub enum Note {
     Guessed,
     /// The record is a literal of Python and no JSON.
     PythonLiteral,
+    /// A latency without a unit stands beside numbers of nanoseconds or microseconds.
+    UnitDoubtful,
 }
 
 impl Note {
     /// All notes.
-    pub const ALL: [Note; 14] = [
+    pub const ALL: [Note; 15] = [
         Note::DoubleEncoded,
         Note::Redacted,
         Note::ContentElsewhere,
@@ -219,6 +221,7 @@ impl Note {
         Note::Unanswered,
         Note::Guessed,
         Note::PythonLiteral,
+        Note::UnitDoubtful,
     ];
 
     /// The name in reports.
@@ -238,6 +241,7 @@ impl Note {
             Note::Unanswered => "unanswered",
             Note::Guessed => "guessed",
             Note::PythonLiteral => "python_literal",
+            Note::UnitDoubtful => "unit_doubtful",
         }
     }
 }

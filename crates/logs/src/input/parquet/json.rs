@@ -2,17 +2,18 @@
 
 use jiff::{Timestamp, ToSpan as _, civil::Date};
 use parquet::{
-    basic::{LogicalType, TimeUnit},
+    basic::{ConvertedType, LogicalType, TimeUnit},
     record::{Field, Row},
     schema::types::Type,
 };
 use serde::Serialize;
 
-/// Appends the object of a row.
+/// Appends the object of a row, of the columns that have a value in it.
 pub(super) fn row(row: &Row, of: Option<&Type>, out: &mut Vec<u8>) {
     out.push(b'{');
-    for (index, (name, field)) in row.get_column_iter().enumerate() {
-        if index > 0 {
+    let there = row.get_column_iter().enumerate().filter(|(_, (_, field))| !matches!(field, Field::Null));
+    for (count, (index, (name, field))) in there.enumerate() {
+        if count > 0 {
             out.push(b',');
         }
         value(name, out);
@@ -40,6 +41,7 @@ fn field(field: &Field, of: Option<&Type>, out: &mut Vec<u8>) {
         Field::Float(inner) => value(inner, out),
         Field::Double(inner) => value(inner, out),
         Field::Decimal(_) => decimal(&field.to_string(), out),
+        Field::Str(inner) if is_json(of) && is_valid_json(inner) => out.extend_from_slice(inner.as_bytes()),
         Field::Str(inner) => value(inner, out),
         Field::Bytes(inner) => bytes(inner.data(), of, out),
         Field::Date(days) => date(*days, out),
@@ -105,6 +107,15 @@ fn logical(of: Option<&Type>) -> Option<&LogicalType> {
 
 fn is_nanoseconds(of: Option<&Type>) -> bool {
     matches!(logical(of), Some(LogicalType::Timestamp(time)) if matches!(time.unit, TimeUnit::NANOS))
+}
+
+fn is_json(of: Option<&Type>) -> bool {
+    matches!(logical(of), Some(LogicalType::Json))
+        || of.is_some_and(|of| of.get_basic_info().converted_type() == ConvertedType::JSON)
+}
+
+fn is_valid_json(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 fn value(value: &(impl Serialize + ?Sized), out: &mut Vec<u8>) {

@@ -3,7 +3,8 @@
 //! Rows are read one after another, a page of each column at a time: a file takes the memory of its pages, whatever its
 //! size. The line of a row is its number, from 1, and its byte the number of rows before it.
 //!
-//! Structs are objects, lists arrays, maps objects (arrays of pairs where a key is no text). Times are in RFC 3339, UTC,
+//! Columns without a value in a row are not in its object, and texts that the schema calls JSON are the values that they
+//! spell. Structs are objects, lists arrays, maps objects (arrays of pairs where a key is no text). Times are in RFC 3339, UTC,
 //! decimals numbers, binary values text where they are UTF-8 and else base64, what JSON has no number for is `null`.
 //!
 //! **Limits**: a row above `max_record_bytes` of JSON is rejected by name; one whose data are damaged is, too, and nothing is
@@ -41,7 +42,7 @@ use super::{
     reader::Limits,
     store::{Section, Store},
 };
-pub use write::{Cell, Column, Kind, TableWriter};
+pub use write::{Cell, Kind, TableWriter};
 
 /// Bytes that the metadata of a file take at most. A file of a thousand columns in a thousand groups takes a tenth.
 pub const MAX_FOOTER_BYTES: u64 = 1 << 30;
@@ -288,19 +289,16 @@ mod tests {
     use super::*;
 
     fn table(rows: usize) -> Vec<u8> {
-        let kinds = [Kind::Text, Kind::Integer, Kind::Float, Kind::Boolean, Kind::Texts, Kind::Json];
-        let columns = ["text", "integer", "float", "boolean", "texts", "json"].into_iter().zip(kinds);
-        let columns: Vec<Column> = columns.map(|(name, kind)| Column { name: name.to_owned(), kind }).collect();
-        let mut writer = TableWriter::new(Vec::new(), &columns).expect("columns");
+        let kinds = [Kind::Text, Kind::Integer, Kind::Float, Kind::Boolean, Kind::Json];
+        let columns = ["text", "integer", "float", "boolean", "json"].into_iter().zip(kinds);
+        let mut writer = TableWriter::new(Vec::new(), columns).expect("columns");
         for row in 0..rows {
-            let texts = (0..row % 3).map(|i| format!("t{i}")).collect();
             let cells = [
                 Some(Cell::Text(format!("a\"{row}\n\u{e9}"))),
                 (row % 2 == 0).then_some(Cell::Integer(row as i64 - 1)),
                 Some(Cell::Float(row as f64 / 4.0)),
                 Some(Cell::Boolean(row % 2 == 1)),
-                (row % 4 != 3).then_some(Cell::Texts(texts)),
-                Some(Cell::Json("{\"b\": [1]}".to_owned())),
+                (row % 4 != 3).then(|| Cell::Json("{\"b\": [1]}".to_owned())),
             ];
             writer.row(cells).expect("a row");
         }
@@ -334,13 +332,14 @@ mod tests {
 
     #[test]
     fn rows_are_objects() {
-        let got = read(table(3), &Limits::default());
+        let got = read(table(4), &Limits::default());
         let expected = [
-            r#"{"text":"a\"0\né","integer":-1,"float":0.0,"boolean":false,"texts":[],"json":"{\"b\": [1]}"}"#,
-            r#"{"text":"a\"1\né","integer":null,"float":0.25,"boolean":true,"texts":["t0"],"json":"{\"b\": [1]}"}"#,
-            r#"{"text":"a\"2\né","integer":1,"float":0.5,"boolean":false,"texts":["t0","t1"],"json":"{\"b\": [1]}"}"#,
+            r#"{"text":"a\"0\né","integer":-1,"float":0.0,"boolean":false,"json":{"b": [1]}}"#,
+            r#"{"text":"a\"1\né","float":0.25,"boolean":true,"json":{"b": [1]}}"#,
+            r#"{"text":"a\"2\né","integer":1,"float":0.5,"boolean":false,"json":{"b": [1]}}"#,
+            r#"{"text":"a\"3\né","float":0.75,"boolean":true}"#,
         ];
-        assert_eq!(got, [1, 2, 3].into_iter().zip(expected.map(str::to_owned)).collect::<Vec<_>>());
+        assert_eq!(got, (1..).zip(expected.map(str::to_owned)).collect::<Vec<_>>());
         assert!(read(table(0), &Limits::default()).is_empty());
     }
 
@@ -352,7 +351,7 @@ mod tests {
             assert!(read(table(5000), &Limits { batch_bytes, ..Limits::default() }) == whole, "{batch_bytes}");
         }
         let small = read(table(5000), &Limits { max_record_bytes: 90, ..Limits::default() });
-        assert!(small.len() == 5000 && small[4999].1.starts_with("!Rejected(TooLarge { bytes: "), "{:?}", small[4999]);
+        assert!(small.len() == 5000 && small[4998].1.starts_with("!Rejected(TooLarge { bytes: "), "{:?}", small[4998]);
     }
 
     /// A file without rows whose schema is a struct in a struct in a struct.

@@ -24,19 +24,8 @@ pub enum Kind {
     Float,
     /// Truth values.
     Boolean,
-    /// Lists of texts.
-    Texts,
     /// JSON, as text.
     Json,
-}
-
-/// A column of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Column {
-    /// Its name.
-    pub name: String,
-    /// What its values are.
-    pub kind: Kind,
 }
 
 /// A value of a row. It has the kind of its column.
@@ -50,8 +39,6 @@ pub enum Cell {
     Float(f64),
     /// A truth value.
     Boolean(bool),
-    /// A list of texts.
-    Texts(Vec<String>),
     /// JSON.
     Json(String),
 }
@@ -67,9 +54,8 @@ pub struct TableWriter<W: Write + Send> {
 struct Buffered {
     name: String,
     values: Values,
-    /// For each value, and each missing one, how much of it is there.
+    /// For each value 1, and 0 for each that is missing.
     definitions: Vec<i16>,
-    repetitions: Vec<i16>,
 }
 
 enum Values {
@@ -77,21 +63,22 @@ enum Values {
     Integer(Vec<i64>),
     Float(Vec<f64>),
     Boolean(Vec<bool>),
-    Texts(Vec<ByteArray>),
     Json(Vec<ByteArray>),
 }
 
 impl<W: Write + Send> TableWriter<W> {
-    /// A table with these columns, whose values may all be missing.
+    /// A table with columns of these names and kinds, whose values may all be missing.
     ///
     /// # Errors
     /// When `out` cannot be written to.
-    pub fn new(out: W, columns: &[Column]) -> Result<TableWriter<W>> {
-        let fields = columns.iter().map(|column| field(column).map(Arc::new)).collect::<Result<Vec<TypePtr>>>()?;
+    pub fn new<'c>(out: W, columns: impl IntoIterator<Item = (&'c str, Kind)>) -> Result<TableWriter<W>> {
+        let columns: Vec<(&str, Kind)> = columns.into_iter().collect();
+        let fields = columns.iter().map(|(name, kind)| field(name, *kind).map(Arc::new));
+        let fields = fields.collect::<Result<Vec<TypePtr>>>()?;
         let schema = Type::group_type_builder("table").with_fields(fields).build()?;
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))?;
-        let columns = columns.iter().map(Buffered::new).collect();
+        let columns = columns.into_iter().map(|(name, kind)| Buffered::new(name, kind)).collect();
         Ok(TableWriter { file, columns, bytes: 0 })
     }
 
@@ -126,9 +113,9 @@ impl<W: Write + Send> TableWriter<W> {
         let mut group = self.file.next_row_group()?;
         for column in &mut self.columns {
             let Some(mut writer) = group.next_column()? else { break };
-            let levels = (&column.definitions[..], &column.repetitions[..]);
+            let levels = &column.definitions[..];
             match &mut column.values {
-                Values::Text(values) | Values::Json(values) | Values::Texts(values) => {
+                Values::Text(values) | Values::Json(values) => {
                     write::<ByteArrayType>(writer.typed(), values, levels)?;
                 }
                 Values::Integer(values) => write::<Int64Type>(writer.typed(), values, levels)?,
@@ -137,7 +124,6 @@ impl<W: Write + Send> TableWriter<W> {
             }
             writer.close()?;
             column.definitions.clear();
-            column.repetitions.clear();
         }
         group.close()?;
         self.bytes = 0;
@@ -148,68 +134,43 @@ impl<W: Write + Send> TableWriter<W> {
 fn write<T: DataType>(
     writer: &mut parquet::column::writer::ColumnWriterImpl<'_, T>,
     values: &mut Vec<T::T>,
-    (definitions, repetitions): (&[i16], &[i16]),
+    definitions: &[i16],
 ) -> Result<()> {
-    let repetitions = (!repetitions.is_empty()).then_some(repetitions);
-    writer.write_batch(values, Some(definitions), repetitions)?;
+    writer.write_batch(values, Some(definitions), None)?;
     values.clear();
     Ok(())
 }
 
-fn field(column: &Column) -> Result<Type> {
-    let (physical, logical) = match column.kind {
-        Kind::Text | Kind::Texts => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+fn field(name: &str, kind: Kind) -> Result<Type> {
+    let (physical, logical) = match kind {
+        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         Kind::Json => (Physical::BYTE_ARRAY, Some(LogicalType::Json)),
         Kind::Integer => (Physical::INT64, None),
         Kind::Float => (Physical::DOUBLE, None),
         Kind::Boolean => (Physical::BOOLEAN, None),
     };
-    let primitive = |name: &str, repetition: Repetition| {
-        let builder = Type::primitive_type_builder(name, physical).with_repetition(repetition);
-        builder.with_logical_type(logical.clone()).build()
-    };
-    if column.kind != Kind::Texts {
-        return primitive(&column.name, Repetition::OPTIONAL);
-    }
-    let element = vec![Arc::new(primitive("element", Repetition::REQUIRED)?)];
-    let list = Type::group_type_builder("list").with_fields(element).with_repetition(Repetition::REPEATED).build()?;
-    let outer = Type::group_type_builder(&column.name).with_fields(vec![Arc::new(list)]);
-    outer.with_repetition(Repetition::OPTIONAL).with_logical_type(Some(LogicalType::List)).build()
+    let builder = Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
+    builder.with_logical_type(logical).build()
 }
 
 impl Buffered {
-    fn new(column: &Column) -> Buffered {
-        let values = match column.kind {
+    fn new(name: &str, kind: Kind) -> Buffered {
+        let values = match kind {
             Kind::Text => Values::Text(Vec::new()),
             Kind::Integer => Values::Integer(Vec::new()),
             Kind::Float => Values::Float(Vec::new()),
             Kind::Boolean => Values::Boolean(Vec::new()),
-            Kind::Texts => Values::Texts(Vec::new()),
             Kind::Json => Values::Json(Vec::new()),
         };
-        Buffered { name: column.name.clone(), values, definitions: Vec::new(), repetitions: Vec::new() }
+        Buffered { name: name.to_owned(), values, definitions: Vec::new() }
     }
 
     /// Keeps a value; about how many bytes it takes.
     fn push(&mut self, cell: Option<Cell>) -> Result<usize> {
-        let is_list = matches!(self.values, Values::Texts(_));
         let bytes = match (&mut self.values, cell) {
             (_, None) => {
                 self.definitions.push(0);
-                if is_list {
-                    self.repetitions.push(0);
-                }
                 return Ok(size_of::<i16>());
-            }
-            (Values::Texts(values), Some(Cell::Texts(texts))) => {
-                // An empty list is there, and has no element.
-                let definition = if texts.is_empty() { 1 } else { 2 };
-                let levels = texts.len().max(1);
-                self.definitions.extend(std::iter::repeat_n(definition, levels));
-                self.repetitions.extend((0..levels).map(|index| i16::from(index > 0)));
-                let bytes = texts.iter().map(String::len).sum::<usize>();
-                values.extend(texts.into_iter().map(|text| ByteArray::from(text.into_bytes())));
-                return Ok(bytes + levels * 2 * size_of::<i16>());
             }
             (Values::Text(values), Some(Cell::Text(text))) | (Values::Json(values), Some(Cell::Json(text))) => {
                 let bytes = text.len();

@@ -684,8 +684,7 @@ impl<'a, 's> Draft<'a, 's> {
         }
         record.ttft_ms = record.ttft_ms.or(answer.ttft_ms);
         let is_timed = record.latency_ms.is_some() || record.execution_time_ms.is_some();
-        let source = if self.unit_is_assumed { LatencySource::Assumed } else { LatencySource::Reported };
-        record.latency_source = is_timed.then_some(source);
+        record.latency_source = is_timed.then(|| self.latency_source(record));
     }
 
     fn read_feedback(&mut self, record: &mut Record<'a>) -> Result<(), String> {
@@ -811,6 +810,19 @@ impl<'a, 's> Draft<'a, 's> {
         Some(ms)
     }
 
+    /// Where a latency of the record comes from. A bare number beside `start_ns` is hardly one of milliseconds.
+    fn latency_source(&self, record: &mut Record<'a>) -> LatencySource {
+        if !self.unit_is_assumed {
+            return LatencySource::Reported;
+        }
+        let is_fine =
+            |key: &str| ["_ns", "_us", "_nanos", "_micros", "Nano", "Nanos"].iter().any(|end| key.ends_with(end));
+        if self.entries.iter().any(|(key, _)| is_fine(key)) {
+            record.notes.add(Note::UnitDoubtful);
+        }
+        LatencySource::Assumed
+    }
+
     fn take_name(&mut self, field: Field) -> Option<Cow<'a, str>> {
         let (value, _) = self.take(field)?;
         self.keep(field, values::name(value)).flatten()
@@ -868,8 +880,7 @@ impl<'a, 's> Draft<'a, 's> {
         }
         let is_timed = record.latency_ms.is_some() || record.execution_time_ms.is_some();
         if is_timed && record.latency_source.is_none() {
-            let source = if self.unit_is_assumed { LatencySource::Assumed } else { LatencySource::Reported };
-            record.latency_source = Some(source);
+            record.latency_source = Some(self.latency_source(record));
         }
         is_lent
     }
