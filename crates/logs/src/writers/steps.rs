@@ -8,7 +8,6 @@
 //! | OpenAI Agents | `span_data.type` | `span_data.input`, `.output` | spans and traces, one a line |
 //! | Braintrust | `span_attributes.type` | `input`, `output` | `root_span_id`, `span_parents`; `metrics.start`, `.end` in seconds |
 //! | Opik | `type` | `input`, `output` | traces and spans apart, or `trace` and `spans` |
-//! | Datadog | `meta.kind` | `meta.input`, `.output` | `spans`; `start_ns`, `duration` |
 //! | Galileo, LangWatch | `type` | `input`, `output`, also below `value` | `spans` within a trace, within steps |
 //! | HoneyHive | `event_type` | `inputs`, `outputs` | `session_id` is the trace |
 //! | Literal AI, Chainlit | `type` | `generation`, `input`, `output` | `threadId`, `parentId` |
@@ -21,8 +20,7 @@
 //! - a `response` of OpenAI Agents names a response that is not in the log: its tokens and times are
 //! - a time to the first token below `metrics` is in seconds
 //!
-//! **Source**: openai-agents 0.1 to 0.8 `tracing/span_data.py`; braintrust `logger.py`; opik REST API; dd-trace-py
-//! `llmobs/_writer.py`; the API references of the others.
+//! **Source**: openai-agents 0.1 to 0.8 `tracing/span_data.py`; braintrust `logger.py`; opik REST API; the API references of the others.
 //!
 //! **Limits**: steps lie at most [`DEPTH_MAX`] deep.
 
@@ -51,13 +49,12 @@ const CONTAINER: Container = Container::named("steps");
 /// Steps of traces.
 pub(super) const WRITER: Writer = Writer {
     container: CONTAINER,
-    about: "steps of traces: OpenAI Agents, Braintrust, Opik, Datadog, Galileo, LangWatch, HoneyHive, Literal AI, Lunary, Parea, deepeval",
-    told_by: "a kind of step (`type`, `span_data.type`, `span_attributes.type`, `meta.kind`, `event_type`) with an id of a \
+    about: "steps of traces: OpenAI Agents, Braintrust, Opik, Galileo, LangWatch, HoneyHive, Literal AI, Lunary, Parea, deepeval",
+    told_by: "a kind of step (`type`, `span_data.type`, `span_attributes.type`, `event_type`) with an id of a \
               trace or a parent, and something that went in or came out; `workflow_name`",
     marks: &[
         "span_data",
         "span_attributes",
-        "meta",
         "spans",
         "llmSpans",
         "traces",
@@ -93,7 +90,7 @@ const PARTS: Parts = Parts {
 const DEPTH_MAX: usize = 32;
 
 /// Where a step says what it is, beside at its top.
-const INNER: [&str; 4] = ["span_data", "span_attributes", "meta", "attributes"];
+const INNER: [&str; 3] = ["span_data", "span_attributes", "attributes"];
 /// Names of the kind of a step.
 const KINDS: [&str; 9] =
     ["type", "kind", "span.kind", "span_type", "spanType", "span_kind", "spanKind", "event_type", "step_type"];
@@ -113,17 +110,8 @@ const PARENTS: [&str; 9] = [
 ];
 const INPUTS: [&str; 2] = ["input", "inputs"];
 const OUTPUTS: [&str; 2] = ["output", "outputs"];
-const STARTS: [&str; 9] = [
-    "start_time",
-    "startTime",
-    "started_at",
-    "startedAt",
-    "start_ns",
-    "start_timestamp",
-    "start",
-    "createdAt",
-    "created_at",
-];
+const STARTS: [&str; 8] =
+    ["start_time", "startTime", "started_at", "startedAt", "start_timestamp", "start", "createdAt", "created_at"];
 const ENDS: [&str; 8] =
     ["end_time", "endTime", "ended_at", "endedAt", "finished_at", "end_timestamp", "end", "completed_at"];
 const SESSIONS: [&str; 6] = ["thread_id", "conversation_id", "session_id", "sessionId", "group_id", "threadId"];
@@ -233,9 +221,7 @@ fn holds_steps(value: &Json<'_>) -> bool {
     let is_list = |list: &Json<'_>| {
         list.as_array().is_some_and(|steps| {
             let is_one = |step: &Json<'_>| {
-                is_step(step)
-                    || (kind_of(step).is_some()
-                        && (has_any(step, &INPUTS) || has_any(step, &OUTPUTS) || has_any(step, &["meta"])))
+                is_step(step) || (kind_of(step).is_some() && (has_any(step, &INPUTS) || has_any(step, &OUTPUTS)))
             };
             !steps.is_empty() && steps.iter().all(is_one)
         })
@@ -324,13 +310,7 @@ fn first_name<'a>(value: &Json<'a>, keys: &[&str]) -> Option<Cow<'a, str>> {
 
 fn session_of<'a>(value: &Json<'a>) -> Option<Cow<'a, str>> {
     let own = || first_name(value, &SESSIONS);
-    own().or_else(|| first_name(value.get("metadata")?, &SESSIONS)).or_else(|| tagged(value, "session_id:"))
-}
-
-/// The value of a tag, where tags are a list of `name:value`.
-fn tagged<'a>(value: &Json<'a>, name: &str) -> Option<Cow<'a, str>> {
-    let tags = value.get("tags")?.as_array()?.iter();
-    tags.filter_map(Json::as_str).find_map(|tag| Some(tag.strip_prefix(name)?.to_owned().into()))
+    own().or_else(|| first_name(value.get("metadata")?, &SESSIONS))
 }
 
 /// Reads one step.
@@ -425,13 +405,9 @@ fn times<'a>(call: &mut Call<'a>, value: &mut Json<'a>) {
         let nested = moments.iter_mut().find_map(|place| keys.iter().find_map(|key| place.take(key).filter(is_said)));
         nested.or_else(|| keys.iter().find_map(|key| value.take(key).filter(is_said)))
     };
-    let is_ns = value.get("start_ns").is_some();
     let (start, end) = (first(value, &STARTS), first(value, &ENDS));
     let first_token = first(value, &["first_token_at"]);
     call.times(start, end, first_token);
-    if is_ns {
-        call.reported_latency(value.take("duration").as_ref(), Unit::Ns);
-    }
     for (path, unit) in [("/metrics/duration_ns", Unit::Ns), ("/duration_ns", Unit::Ns)] {
         call.reported_latency(value.pointer(path), unit);
     }
