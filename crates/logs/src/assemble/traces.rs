@@ -23,7 +23,7 @@
 //! [`DEPTH_MAX`] spans. A span that comes when its trace has gone is merged where its twin has gone, else it is alone.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     mem,
 };
 
@@ -632,7 +632,7 @@ impl Trace {
             }
             for at in holding {
                 if let Some(record) = self.members[at].record_mut() {
-                    lend(record, &retrieval.documents);
+                    record.add_context(retrieval.documents.clone());
                 }
             }
         }
@@ -729,12 +729,6 @@ fn holds(record: &Record<'_>, documents: &[Passage<'_>]) -> bool {
         let sample = &text[..text.floor_char_boundary(SAMPLE_BYTES)];
         !sample.is_empty() && texts().any(|text| text.contains(sample))
     })
-}
-
-fn lend(record: &mut Record<'static>, documents: &[Passage<'static>]) {
-    let known: HashSet<u64> = record.context.iter().map(|passage| hash::name(&passage.text)).collect();
-    let new = documents.iter().filter(|document| !known.contains(&hash::name(&document.text)));
-    record.context.extend(new.cloned());
 }
 
 impl Record<'static> {
