@@ -1,7 +1,7 @@
 //! The header of a table: the first line of a CSV or TSV file, or the names of a table with bars and rules ([`ruled`](super::ruled)).
 //!
 //! A table is told by the name of its source (`.csv`, `.tsv`, also when compressed), or by a first line that is no JSON
-//! and has at least [`KNOWN_NAMES_MIN`] names that logs of calls have.
+//! and has at least [`KNOWN_NAMES_MIN`] names that logs of calls have, or by a statement that copies it (`COPY ... FROM stdin;`).
 
 use std::borrow::Cow;
 
@@ -55,7 +55,12 @@ pub struct Header {
     pub delimiter: u8,
     /// How rows are told apart when the table is one that terminals show; `None` for CSV.
     pub ruled: Option<Ruled>,
+    /// Whether a database copied the table out: a row is a line, and a backslash begins an escape.
+    pub is_copied: bool,
 }
+
+/// What ends the rows that a database copied out.
+pub const COPY_END: &[u8] = b"\\.";
 
 impl Header {
     /// The separator that the name of a source promises.
@@ -80,6 +85,9 @@ impl Header {
 
     /// The header that a first line is: any line where the source is known to be a table, else one with known names.
     pub fn of_line(line: &[u8], promised: Option<u8>) -> Option<Header> {
+        if let Some(header) = Header::of_copy(line) {
+            return Some(header);
+        }
         if let Some(delimiter) = promised {
             let delimiter =
                 if delimiter == b',' && !line.contains(&b',') && line.contains(&b';') { b';' } else { delimiter };
@@ -87,6 +95,14 @@ impl Header {
         }
         let found = [b',', b'\t', b';'].into_iter().filter_map(|delimiter| Header::read(line, delimiter));
         found.max_by_key(Header::known_names).filter(|header| header.known_names() >= KNOWN_NAMES_MIN)
+    }
+
+    /// The header that a statement of PostgreSQL is: `COPY public.calls (id, payload) FROM stdin;`.
+    pub fn of_copy(line: &[u8]) -> Option<Header> {
+        let line = std::str::from_utf8(line.strip_prefix(b"COPY ")?).ok()?.trim_end();
+        let (_, names) = line.strip_suffix("FROM stdin;")?.trim_end().split_once('(')?;
+        let names = names.strip_suffix(')')?.split(", ").map(|name| name.trim_matches('"').to_owned());
+        Some(Header { names: names.collect(), delimiter: b'\t', ruled: None, is_copied: true })
     }
 
     /// Whether one of the names is one that logs have.
@@ -97,6 +113,7 @@ impl Header {
     /// The cells of a row by the names of their columns, fewer where the row is short; the reason when it cannot be one of this table.
     pub fn cells(&self, row: &[u8]) -> Result<Vec<(&str, String)>, String> {
         let cells = match &self.ruled {
+            _ if self.is_copied => copied_cells(row),
             Some(ruled) => ruled.row(row, self.names.len())?,
             None => cells(row, self.delimiter).ok_or("a row that breaks off inside of quotes")?,
         };
@@ -108,10 +125,13 @@ impl Header {
 
     fn read(line: &[u8], delimiter: u8) -> Option<Header> {
         let names: Vec<String> = cells(line, delimiter)?.into_iter().map(|name| name.trim().to_owned()).collect();
-        (names.len() > 1 && names.iter().all(|name| !name.is_empty())).then_some(Header {
+        // A cell that holds JSON is no name: the table has no header.
+        let is_name = |name: &String| !name.is_empty() && !name.starts_with(['{', '[']);
+        (names.len() > 1 && names.iter().all(is_name)).then_some(Header {
             names,
             delimiter,
             ruled: None,
+            is_copied: false,
         })
     }
 
@@ -122,6 +142,30 @@ impl Header {
         };
         self.names.iter().filter(is_known).count()
     }
+}
+
+/// The cells of a row that a database copied out; `\N` is none.
+fn copied_cells(row: &[u8]) -> Vec<String> {
+    let row = String::from_utf8_lossy(row);
+    let cell = |cell: &str| {
+        let mut plain = String::with_capacity(cell.len());
+        let mut chars = cell.chars();
+        while let Some(c) = chars.next() {
+            if c != '\\' {
+                plain.push(c);
+                continue;
+            }
+            match chars.next() {
+                Some('n') => plain.push('\n'),
+                Some('t') => plain.push('\t'),
+                Some('r') => plain.push('\r'),
+                Some('N') | None => {}
+                Some(other) => plain.push(other),
+            }
+        }
+        plain
+    };
+    row.split('\t').map(cell).collect()
 }
 
 fn cells(row: &[u8], delimiter: u8) -> Option<Vec<String>> {
@@ -163,6 +207,18 @@ mod tests {
         check("error, input", "-", Some(&["error", "input"]));
         check("prompt", "x.csv", None);
         check("a,b", "x.jsonl", None);
+    }
+
+    #[test]
+    fn a_copy_of_a_database_is_a_table() {
+        let header = Header::of_line(b"COPY public.calls (id, \"prompt\", response) FROM stdin;", None).unwrap();
+        assert_eq!(header.names, ["id", "prompt", "response"]);
+        let row: Vec<String> =
+            header.cells(br#"1	\N	{"a": "x\\ny\\"z\\"\tw"}"#).unwrap().into_iter().map(|(_, cell)| cell).collect();
+        assert_eq!(row, ["1", "", "{\"a\": \"x\\ny\\\"z\\\"\tw\"}"]);
+        assert!(Header::of_copy(b"COPY calls FROM '/tmp/x.csv';").is_none());
+        // A first line with a value is a row, whatever the source is called.
+        assert!(Header::of_line(b"1\t{\"prompt\":\"p\"}", Some(b'\t')).is_none());
     }
 
     #[test]

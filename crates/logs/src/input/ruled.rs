@@ -81,7 +81,7 @@ fn header(names: &[u8], rule: &[u8], is_box: bool) -> Option<Header> {
         Ruled { style, is_framed, is_spaced, last_width: rule.len() - memrchr(b'+', rule).map_or(0, |at| at + 1) };
     let names = ruled.cells(names).ok()?.into_iter().map(|cell| cell.text).collect::<Vec<String>>();
     let is_table = names.len() == columns && columns > 1 && names.iter().all(|name| !name.is_empty());
-    is_table.then_some(Header { names, delimiter: b'|', ruled: Some(ruled) })
+    is_table.then_some(Header { names, delimiter: b'|', ruled: Some(ruled), is_copied: false })
 }
 
 /// How many columns a rule has, if the line is one.

@@ -1,9 +1,10 @@
 //! Where the record is in a value that is none itself: whatever log systems, exports and interfaces put around it.
 //!
 //! The record is the shallowest object that is a call, at most [`DEPTH_MAX`] objects deep: through arrays, and through
-//! strings that hold JSON, under whatever keys. All objects of that depth that are calls are records, in their order. An
-//! object with texts comes before one of which only model and times are known: where the two stand side by side, the one
-//! lends the other what it lacks. A list of names and values, and a table that is kept by columns, is rows.
+//! strings that hold JSON ([`packed`](super::packed)), under whatever keys. All objects of that depth that are calls are
+//! records, in their order. An object with texts comes before one of which only model and times are known: where the two
+//! stand side by side, the one lends the other what it lacks. A list of names and values, and a table that is kept by
+//! columns, is rows. In a list that begins with a moment (`[1795187000.1, {...}]`) that is the time of what follows.
 //!
 //! What stands around a record says when, where and how loud it was logged, and where it holds but one record also its id,
 //! session, model, times and token counts, as far as the record lacks them.
@@ -12,7 +13,8 @@
 
 use std::{borrow::Cow, rc::Rc};
 
-use crate::record::{fields, json::Json};
+use super::packed;
+use crate::record::{fields, json::Json, values};
 
 /// Objects that may stand around a record.
 pub const DEPTH_MAX: usize = 4;
@@ -56,11 +58,26 @@ pub(super) struct Candidate<'a> {
     pub place: Place<'a>,
 }
 
+/// An object in a value, and the moment that stands before it in a list.
+struct Inner<'a> {
+    value: Json<'a>,
+    time: Option<Json<'a>>,
+}
+
+impl<'a> Inner<'a> {
+    /// The object as a candidate at a place.
+    fn candidate(self, place: Place<'a>) -> Candidate<'a> {
+        let Some(time) = self.time else { return Candidate { value: self.value, place } };
+        let around = Around { entries: vec![("timestamp".into(), time)], outer: place.around };
+        Candidate { value: self.value, place: Place { around: Some(Rc::new(around)), is_alone: false } }
+    }
+}
+
 /// The objects of a value.
 pub(super) fn candidates(value: Json<'_>) -> Vec<Candidate<'_>> {
     let mut found = Vec::new();
-    objects(value, &mut found);
-    found.into_iter().map(|value| Candidate { value, place: Place::default() }).collect()
+    objects(value, None, &mut found);
+    found.into_iter().map(|inner| inner.candidate(Place::default())).collect()
 }
 
 /// The objects one level below some others, which are taken apart.
@@ -85,10 +102,10 @@ fn open<'a>(mut entries: Entries<'a>, outer: Option<Rc<Around<'a>>>, next: &mut 
     for (_, value) in &mut entries {
         let before = found.len();
         match value {
-            Json::Object(_) | Json::Array(_) => objects(std::mem::take(value), &mut found),
-            Json::String(text) if holds_json(text) => {
-                if let Some(inner) = parsed(text) {
-                    objects(inner, &mut found);
+            Json::Object(_) | Json::Array(_) => objects(std::mem::take(value), None, &mut found),
+            Json::String(text) => {
+                if let Some(inner) = packed::unpacked(text) {
+                    objects(inner, None, &mut found);
                     *value = Json::Null;
                 }
             }
@@ -102,35 +119,63 @@ fn open<'a>(mut entries: Entries<'a>, outer: Option<Rc<Around<'a>>>, next: &mut 
     }
     let around = Rc::new(Around { entries, outer });
     let place = |is_alone| Place { around: Some(around.clone()), is_alone };
-    next.extend(found.into_iter().zip(alone).map(|(value, is_alone)| Candidate { value, place: place(is_alone) }));
+    next.extend(found.into_iter().zip(alone).map(|(inner, is_alone)| inner.candidate(place(is_alone))));
 }
 
-/// The objects of a value, through arrays and strings that hold JSON.
-fn objects<'a>(value: Json<'a>, found: &mut Vec<Json<'a>>) {
+/// The objects of a value, through arrays and strings that hold JSON; `time` is the moment that stands before it.
+fn objects<'a>(value: Json<'a>, time: Option<&Json<'a>>, found: &mut Vec<Inner<'a>>) {
     match value {
         Json::Array(items) => match row_of_pairs(items) {
-            Ok(row) => found.push(row),
-            Err(items) => items.into_iter().for_each(|item| objects(item, found)),
+            Ok(value) => found.push(Inner { value, time: time.cloned() }),
+            Err(items) => {
+                if let Some(text) = packed::text_of_bytes(&items) {
+                    return objects(Json::String(text.into()), time, found);
+                }
+                let own = moment_of(&items);
+                let time = own.as_ref().or(time);
+                items.into_iter().skip(usize::from(own.is_some())).for_each(|item| objects(item, time, found));
+            }
         },
-        Json::String(text) if holds_json(&text) => {
-            if let Some(inner) = parsed(&text) {
-                objects(inner, found);
+        Json::String(text) => {
+            if let Some(inner) = packed::unpacked(&text) {
+                objects(inner, time, found);
             }
         }
-        object @ Json::Object(_) => found.push(object),
+        Json::Object(entries) if is_by_index(&entries) => match rows(entries) {
+            Ok(rows) => found.extend(rows.into_iter().map(|value| Inner { value, time: time.cloned() })),
+            Err(entries) => found.push(Inner { value: Json::Object(entries), time: time.cloned() }),
+        },
+        object @ Json::Object(_) => found.push(Inner { value: object, time: time.cloned() }),
         _ => {}
     }
 }
 
-/// Whether a text may be JSON.
-fn holds_json(text: &str) -> bool {
-    text.trim_start().starts_with(['{', '['])
+/// The moment with which a list begins: `[1795187000.1, {...}]` of Fluent Bit and `["1795187000000000000", "..."]` of Loki;
+/// newer ones of Fluent Bit have an object beside the moment.
+fn moment_of<'a>(items: &[Json<'a>]) -> Option<Json<'a>> {
+    /// Earlier ones are counts.
+    const EARLIEST_MS: i64 = 946_684_800_000;
+    let [first, _, ..] = items else { return None };
+    let first = match first {
+        Json::Array(pair) if matches!(pair.as_slice(), [_, Json::Object(entries)] if entries.is_empty()) => &pair[0],
+        other => other,
+    };
+    let is_scalar = matches!(first, Json::Number(_) | Json::String(_));
+    (is_scalar && values::moment_ms(first).is_some_and(|ms| ms >= EARLIEST_MS)).then(|| first.clone())
 }
 
-/// The object or array that a text holds.
-fn parsed<'a>(text: &Cow<'a, str>) -> Option<Json<'a>> {
-    let inner = Json::parse_text(text.clone()).ok()?;
-    matches!(inner, Json::Object(_) | Json::Array(_)).then_some(inner)
+/// Whether a value is a table that is kept by columns, each an object of values by index, as pandas writes it.
+pub(super) fn is_table_by_index(value: &Json<'_>) -> bool {
+    value.as_object().is_some_and(is_by_index)
+}
+
+fn is_by_index(entries: &[(Cow<'_, str>, Json<'_>)]) -> bool {
+    let is_index = |value: &Json<'_>| {
+        let cells = value.as_object().unwrap_or_default();
+        !cells.is_empty()
+            && cells.iter().all(|(key, _)| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    entries.len() > 1 && entries.iter().all(|(_, value)| is_index(value)) && column_rows(entries).is_some()
 }
 
 /// `[{"field": "@message", "value": ...}, ...]` as one object.
@@ -178,7 +223,7 @@ fn rows(mut entries: Entries<'_>) -> Result<Vec<Json<'_>>, Entries<'_>> {
 }
 
 /// How many rows a table by columns has; `None` for anything else. One of the columns must have a name that is known.
-fn column_rows(entries: &Entries<'_>) -> Option<usize> {
+fn column_rows(entries: &[(Cow<'_, str>, Json<'_>)]) -> Option<usize> {
     let cells = |value: &Json<'_>| match value {
         Json::Array(cells) => Some(cells.len()),
         Json::Object(cells) => {
@@ -254,6 +299,14 @@ mod tests {
         check(tree.clone(), &[json!([tree]), next, json!([{}, {"h": 5}])]);
         check(json!([1, [{"a": 1}, "[{\"b\": 2}]"]]), &[json!([{"a": 1}, {"b": 2}])]);
         check(json!([[], "[]", "[1", 1, null]), &[]);
+        // A text may hold JSON behind some words, or in base64; a list may be bytes.
+        check(
+            json!({"a": "INFO {\"b\": 1}", "c": "eyJkIjoyfQ==", "e": b"{\"f\":3}"}),
+            &[
+                json!([{"a": "INFO {\"b\": 1}", "c": "eyJkIjoyfQ==", "e": b"{\"f\":3}"}]),
+                json!([{"b": 1}, {"d": 2}, {"f": 3}]),
+            ],
+        );
         // A list of names and values is one object.
         let pairs = json!([{"field": "@message", "value": "m"}, {"field": "@ptr", "value": "p"}]);
         check(pairs, &[json!([{"@message": "m", "@ptr": "p"}])]);
@@ -265,12 +318,13 @@ mod tests {
         let rows = json!([{"prompt": "a", "response": "b"}, {"prompt": "c", "response": "d"}]);
         for table in [
             json!({"prompt": ["a", "c"], "response": ["b", "d"]}),
-            json!({"prompt": {"0": "a", "1": "c"}, "response": {"0": "b", "1": "d"}}),
             json!({"columns": ["prompt", "response"], "index": [0, 1], "data": [["a", "b"], ["c", "d"]]}),
             json!({"fields": [{"name": "prompt", "type": "s"}, {"name": "response"}], "rows": [["a", "b"], ["c", "d"]]}),
         ] {
             assert_eq!(levels(&table).get(1).map(|level| Value::from(level.clone())), Some(rows.clone()), "{table}");
         }
+        let by_index = json!({"prompt": {"0": "a", "1": "c"}, "response": {"0": "b", "1": "d"}});
+        assert_eq!(Value::from(levels(&by_index)[0].clone()), rows);
         for other in [
             json!({"prompt": ["a", "c"], "response": ["b"]}),
             json!({"prompt": ["a", "c"]}),
@@ -322,6 +376,47 @@ mod tests {
             (json!({"xx": {"event": "job_done", "result": {"ok": true}}}), &[]),
         ] {
             assert_eq!(prompts(&read(&value)), expected, "{value}");
+        }
+    }
+
+    /// A pair of bodies in a text is neither of the two, however many envelopes there are around it.
+    #[test]
+    fn a_pair_in_an_envelope_is_a_pair() {
+        let pair = json!({
+            "request": {"model": "m", "messages": [{"role": "user", "content": "p"}]},
+            "response": {"choices": [{"message": {"role": "assistant", "content": "r"}}]},
+        });
+        let notice = json!({"Type": "Notification", "MessageId": "1", "Message": pair.to_string()});
+        for value in [
+            json!({"messageId": "1", "body": pair.to_string()}),
+            json!({"Body": notice.to_string(), "ReceiptHandle": "x"}),
+            json!({"payload": {"before": null, "after": {"id": 1, "body": pair.to_string()}}}),
+            json!({"awslogs": {"data": "eyJsb2dFdmVudHMiOlt7Im1lc3NhZ2UiOiJJTkZPIHtcInByb21wdFwiOlwicFwiLFwicmVzcG9uc2VcIjpcInJcIn0ifV19"}}),
+        ] {
+            let records = read(&value);
+            assert_eq!(prompts(&records), ["p"], "{value}");
+            assert_eq!(records[0].response.as_deref(), Some("r"), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_list_may_begin_with_a_moment() {
+        let at = |value: &Value| {
+            let records = read(value);
+            let times: Vec<Option<i64>> = records.iter().map(|record| record.timestamp_ms).collect();
+            times
+        };
+        let ms = Some(1_795_187_000_000);
+        for (value, expected) in [
+            (json!([1_795_187_000, record()]), &[ms][..]),
+            (json!([[1_795_187_000.0, record()], [1_795_187_000, {"log": record().to_string()}]]), &[ms, ms]),
+            (json!([[[1_795_187_000, {}], record()]]), &[ms]),
+            (json!(["kube.api", [[1_795_187_000, record()]], {"size": 1}]), &[ms]),
+            (json!({"stream": {}, "values": [["1795187000000000000", record().to_string(), {"trace": "t"}]]}), &[ms]),
+            (json!({"xx": ["2026-11-20T15:03:20Z", record()]}), &[ms]),
+            (json!({"xx": [3, record()]}), &[None]),
+        ] {
+            assert_eq!(at(&value), expected, "{value}");
         }
     }
 

@@ -9,6 +9,8 @@
 //! is rejected as a whole, since nobody knows where the next record begins.
 
 pub mod locate;
+mod notices;
+mod packed;
 mod python;
 mod text_line;
 
@@ -188,7 +190,11 @@ impl RecordReader {
             None => scan::scan(bytes, at).is_ok_and(|scan| next_visible(bytes, scan.end).is_some()),
         };
         if several {
-            return self.read_items(unit, at, split_values(bytes));
+            let ranges = split_values(bytes);
+            if let Some(whole) = joined(bytes, &ranges) {
+                return self.as_parsed(self.to_values(whole, b"", at), at);
+            }
+            return self.read_items(unit, at, ranges);
         }
         self.as_parsed(self.read_item(bytes, at), at)
     }
@@ -204,6 +210,13 @@ impl RecordReader {
         match scan {
             Err(error) => Parsed::One(Err(error.into())),
             Ok(_) if !is_whole => self.read_items(unit, at, split_values(bytes)),
+            // A tag or a time before what was logged, as Fluent Bit has it.
+            Ok(scan)
+                if is_tagged(&bytes[..scan.end], &scan.elements)
+                    && let Some((tree, _)) = Json::parse_first(bytes) =>
+            {
+                self.as_parsed(self.to_values(tree, b"", at), at)
+            }
             Ok(scan) if scan.elements.is_empty() => {
                 Parsed::One(Err(Rejected { byte: at, reason: "not a JSON object but an empty array".to_owned() }))
             }
@@ -214,6 +227,11 @@ impl RecordReader {
     /// A unit that does not begin with a bracket.
     fn read_text<'a>(&self, unit: &'a [u8], at: usize) -> Parsed<'a> {
         let bytes = &unit[at..];
+        if bytes.contains(&(text_line::ESCAPE as u8))
+            && let Ok(text) = std::str::from_utf8(bytes)
+        {
+            return self.read(text_line::without_colours(text).as_bytes()).into_owned();
+        }
         match text_line::read(bytes) {
             Some(line) => self.read_line(line, at),
             None => Parsed::One(Err(not_an_object(bytes, at))),
@@ -232,6 +250,7 @@ impl RecordReader {
             text_line::Line::Rejected(reason) => {
                 return Parsed::One(Err(Rejected { byte: at, reason: reason.to_owned() }));
             }
+            text_line::Line::Joined(whole) => return self.read(whole.as_bytes()).into_owned(),
             text_line::Line::Value(value) => self.to_values(value, b"", at),
             text_line::Line::Behind(prefix, value) => {
                 let mut values = self.to_values(value, b"", at);
@@ -325,10 +344,15 @@ impl RecordReader {
 
     /// Reads a value. `source` is its text, empty where there is none.
     fn to_values<'a>(&self, tree: Json<'a>, source: &[u8], base: usize) -> Values<'a> {
-        let tree = match self.recognised(tree, source, base) {
+        let is_table = self.writer.is_none() && locate::is_table_by_index(&tree);
+        let recognised = if is_table { Err(tree) } else { self.recognised(tree, source, base) };
+        let tree = match recognised {
             Ok(values) => return values,
             Err(tree) => tree,
         };
+        if let Some(notice) = notices::of(&tree) {
+            return Values::One(Ok(notice));
+        }
         let reason = match &tree {
             Json::Array(items) if !items.iter().any(|item| matches!(item, Json::Object(_) | Json::Array(_))) => {
                 "not a JSON object but an array"
@@ -531,6 +555,36 @@ impl Parsed<'_> {
                     .collect(),
             ),
         }
+    }
+}
+
+/// The line that Docker has cut into pieces, each in an object of its own: one object with all of it.
+fn joined(bytes: &[u8], ranges: &[Range<usize>]) -> Option<Json<'static>> {
+    const KEY: &str = "log";
+    if !bytes.starts_with(b"{\"log\":\"") {
+        return None;
+    }
+    let (mut whole, mut text) = (Json::Null, String::new());
+    for range in ranges {
+        whole = Json::parse(&bytes[range.clone()]).ok()?;
+        text.push_str(whole.get(KEY)?.as_str()?);
+    }
+    Json::parse(text.as_bytes()).ok()?;
+    let Json::Object(mut entries) = whole.into_owned() else { return None };
+    entries.iter_mut().find(|(key, _)| key == KEY)?.1 = Json::String(text.into());
+    Some(Json::Object(entries))
+}
+
+/// Whether an array begins with a scalar and holds an object or an array behind it.
+fn is_tagged(bytes: &[u8], elements: &[Range<usize>]) -> bool {
+    let opens = |range: &Range<usize>| {
+        let first = next_visible(&bytes[..range.end], range.start).map(|at| bytes[at]);
+        matches!(first, Some(b'{' | b'['))
+    };
+    let is_pair_with_time = |range: &Range<usize>| bytes[range.clone()].trim_ascii().ends_with(b"{}]");
+    match elements {
+        [first, rest @ ..] => (!opens(first) || is_pair_with_time(first)) && rest.iter().any(opens),
+        [] => false,
     }
 }
 
@@ -763,6 +817,19 @@ mod tests {
                 (62, "not a JSON object but an array at 62"),
             ],
         );
+    }
+
+    #[test]
+    fn pieces_of_a_line_are_put_together() {
+        let piece = |text: &str| {
+            serde_json::json!({"log": text, "stream": "stdout", "time": "2026-11-20T15:06:00Z"}).to_string()
+        };
+        let line = r#"{"prompt":"p","response":"r"}"#;
+        let unit = format!("{}\n{}", piece(&line[..9]), piece(&format!("{}\n", &line[9..])));
+        let record = one(unit.as_bytes()).unwrap();
+        assert_eq!((record.response.as_deref(), record.timestamp_ms), (Some("r"), Some(1_795_187_160_000)));
+        // Lines that are whole are records by themselves.
+        assert!(matches!(read(format!("{0}\n{0}", piece(line)).as_bytes()), Parsed::Many(items) if items.len() == 2));
     }
 
     #[test]

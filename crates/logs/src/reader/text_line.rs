@@ -2,8 +2,9 @@
 //! log of a desktop client, JSON in a JSON string, a literal of Python.
 //!
 //! A line may begin with anything (a time, `stdout F`, `api-1 |`, `[pod/api]`, `INFO app.llm`, a key and a tab): when all
-//! of it from some bracket on is one value, that is the value. Of what stands before it, the time, the level and the name
-//! of the machine are kept where the record has none.
+//! of it from some bracket on is one value, that is the value, also in quotes (`msg="{\"prompt\": ...}"`, `b'{...}'`). Of
+//! what stands before it, the time, the level and the name of the machine are kept where the record has none. Colours of a
+//! terminal are left out, and the pieces into which a runtime of containers cuts long lines are put together.
 //!
 //! A line of the MCP log without a message (the client starts a server, a transport closes) is told by its beginning and
 //! what the client says there, and holds no call. What a server writes itself to that log is text.
@@ -12,7 +13,7 @@
 //! Other logs of text are not read; a line of one that is known is named.
 
 use crate::{
-    record::{Container, Entry, Format, Ignored, Record, call::Outcome, json::Json, values},
+    record::{Container, Entry, Format, Ignored, Record, call::Outcome, json::Json, scan, values},
     writers::{STREAM_END, mcp_fragment, read_text, stream_fragment},
 };
 
@@ -32,6 +33,8 @@ pub(super) enum Line<'a> {
     Behind(&'a str, Json<'a>),
     /// A value that stood in a string.
     InString(Json<'a>),
+    /// A line that was cut into pieces.
+    Joined(String),
     /// Something that needs no more reading.
     Entry(Entry<'a>),
     /// A history that is a text.
@@ -75,6 +78,14 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
     {
         return Some(line);
     }
+    if text.contains('\n')
+        && let Some(whole) = joined(text)
+    {
+        return Some(Line::Joined(whole));
+    }
+    if is_field_of_journal(text) {
+        return Some(Line::Entry(skipped(Container::named("journal"), "a field of a journal's export")));
+    }
     for (mark, direction) in DIRECTIONS {
         if let Some(at) = text.find(mark) {
             return Some(message_of_log(&text[..at], direction, &text[at + mark.len() - 1..]));
@@ -91,19 +102,88 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
     behind(text)
 }
 
+/// What begins an escape of a terminal.
+pub(super) const ESCAPE: char = '\u{1b}';
+
+/// A text without the escapes by which a terminal shows colours. JSON has none of them: its own are spelled.
+pub(super) fn without_colours(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, escape)) = rest.split_once(ESCAPE) {
+        plain.push_str(before);
+        // `[`, parameters, and the letter that ends them.
+        let length =
+            escape.strip_prefix('[').map(|body| body.find(|c: char| matches!(c, '@'..='~')).map_or(1, |at| at + 2));
+        rest = &escape[length.unwrap_or(0)..];
+    }
+    plain.push_str(rest);
+    plain
+}
+
 /// The value that a line ends with, behind some text.
 pub(super) fn behind(text: &str) -> Option<Line<'_>> {
+    // Whatever holds a value ends with one of these.
+    if !text.ends_with(['}', ']', '"', '\'', ')']) && !text.contains("=\"{") {
+        return None;
+    }
     let head = &text[..text.floor_char_boundary(PREFIX_BYTES_MAX)];
     let brackets = head.match_indices(['{', '[']).map(|(at, _)| at).take(BRACKETS_MAX);
-    brackets.filter(|at| *at > 0).find_map(|at| {
+    let found = brackets.filter(|at| *at > 0).find_map(|at| {
         let rest = &text[at..];
         let value = match Json::parse_first(rest.as_bytes()) {
-            Some((value, is_all)) => Some(value).filter(|_| is_all),
-            None => python::parse(rest),
+            Some((value, is_all)) => Some(value).filter(|_| is_all || is_quoted_by(text, at)),
+            None => python::parse(rest).or_else(|| of_table(&text[..at], rest)),
         };
         let value = value.filter(|value| matches!(value, Json::Object(_) | Json::Array(_)))?;
         Some(Line::Behind(&text[..at], value))
+    });
+    found.or_else(|| {
+        let quotes = head.match_indices("=\"").map(|(at, _)| at + 1).take(BRACKETS_MAX);
+        quotes.into_iter().find_map(|at| {
+            let (value, _) = Json::parse_first(text[at..].as_bytes())?;
+            let Json::String(inner) = value else { return None };
+            let value = Json::parse_text(inner).ok().filter(|value| matches!(value, Json::Object(_)))?;
+            Some(Line::Behind(&text[..at], value))
+        })
     })
+}
+
+/// Whether nothing follows the value that begins at `at` but what closes the quotes before it: `"payload"=>"{...}"}]`, `b'{...}'`.
+fn is_quoted_by(text: &str, at: usize) -> bool {
+    let Some(quote) = text[..at].chars().next_back().filter(|c| matches!(c, '"' | '\'' | '`')) else { return false };
+    let rest = scan::scan(text[at..].as_bytes(), 0).ok().and_then(|scan| text.get(at + scan.end..));
+    let closes = |rest: &str| rest.chars().all(|c| matches!(c, ')' | ']' | '}' | '>' | ',' | ';' | ' '));
+    rest.and_then(|rest| rest.strip_prefix(quote)).is_some_and(closes)
+}
+
+/// A value in a row that a database copied out, where each backslash stands twice.
+fn of_table(prefix: &str, rest: &str) -> Option<Json<'static>> {
+    let is_cell = prefix.ends_with('\t') && rest.contains("\\\\");
+    let plain = is_cell.then(|| rest.replace("\\\\", "\\"))?;
+    Json::parse(plain.as_bytes()).ok().map(Json::into_owned)
+}
+
+/// The text that containerd has cut into pieces: lines that go on (`P`) down to the one that does not (`F`).
+fn joined(text: &str) -> Option<String> {
+    let mut whole = String::with_capacity(text.len());
+    for (at, line) in text.split('\n').enumerate() {
+        let piece = cri_piece(line.trim_end_matches('\r'))?;
+        if at == 0 {
+            whole.push_str(&line[..line.len() - piece.len()]);
+        }
+        whole.push_str(piece);
+    }
+    Some(whole)
+}
+
+/// What a container wrote, in a line that its runtime has put down: `2026-11-20T15:06:00.1Z stdout P ...`.
+fn cri_piece(line: &str) -> Option<&str> {
+    let (time, rest) = line.split_once(' ')?;
+    let (stream, rest) = rest.split_once(' ')?;
+    let (tag, piece) = rest.split_once(' ')?;
+    let is_one =
+        time.len() > 18 && matches!(stream, "stdout" | "stderr") && (tag.starts_with('P') || tag.starts_with('F'));
+    is_one.then_some(piece)
 }
 
 /// When, where and how loud a line was logged, by the text before its value.
@@ -112,6 +192,14 @@ pub(super) fn lend<'a>(prefix: &'a str, record: &mut Record<'a>) {
         ["trace", "debug", "info", "notice", "warn", "warning", "error", "critical", "fatal", "severe"];
     let words: Vec<&str> = prefix.split([' ', '\t', '|']).filter(|word| !word.is_empty()).collect();
     let bare = |word: &'a str| word.trim_matches(['[', ']', '(', ')', ':', ',', '<', '>', '"']);
+    // `level=info` says what it is.
+    let words: Vec<&str> = words
+        .into_iter()
+        .map(|word| match word.split_once('=') {
+            Some(("time" | "ts" | "timestamp" | "level" | "lvl" | "t", said)) => said,
+            _ => word,
+        })
+        .collect();
     let is_level = |word: &str| LEVELS.contains(&word.to_ascii_lowercase().as_str());
     if record.timestamp_ms.is_none() {
         let moment = |text: &str| values::moment_ms(&Json::String(text.to_owned().into()));
@@ -179,6 +267,15 @@ fn message_of_log<'a>(head: &'a str, direction: &'static str, body: &'a str) -> 
         ("message".into(), message),
     ]);
     Line::Entry(Entry::Fragment(mcp_fragment(value)))
+}
+
+/// Whether a line is a field that `journalctl -o export` writes beside the message.
+fn is_field_of_journal(text: &str) -> bool {
+    const NAMES: [&str; 6] = ["PRIORITY=", "SYSLOG_", "CODE_", "INVOCATION_ID=", "MESSAGE_ID=", "TID="];
+    let Some((name, value)) = text.split_once('=') else { return false };
+    let is_name = name.starts_with('_') || NAMES.iter().any(|known| text.starts_with(known));
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+    is_name && is_plain && !name.is_empty() && !value.trim_start().starts_with(['{', '['])
 }
 
 /// Whether a line begins like those of a desktop client's log: `2025-07-20T14:09:08.507Z [info] [weather] `.
@@ -291,6 +388,9 @@ mod tests {
         check("Nov 20 07:32:31 web-1 llm[42]: ", None, None, None);
         check("req-42\t", None, None, None);
         check("result {partial} [1, 2] ", None, None, None);
+        check("time=2026-11-20T07:32:31Z level=INFO msg=call payload=", time, Some("INFO"), None);
+        check("\u{1b}[36mapi-1  | \u{1b}[0m", None, None, Some("api-1"));
+        check("\u{1b}[2m2026-11-20T07:32:31Z\u{1b}[0m [\u{1b}[32m\u{1b}[1minfo \u{1b}[0m] ", time, Some("info"), None);
         // What the record says itself counts.
         let own = r#"2026-11-20T07:32:31Z INFO {"prompt":"p","response":"{r}","level":"debug","timestamp":"2026-01-01T00:00:00Z"}"#;
         let own = record(own).unwrap();
@@ -307,6 +407,23 @@ mod tests {
             (python.to_owned(), true),
             (format!("x {CALL} "), true),
             (format!("x {CALL} y"), false),
+            (format!("x b'{CALL}'"), true),
+            (format!("[0] kube: [[1795187000.1, {{}}], {{\"log\"=>\"{CALL}\"}}]"), true),
+            (format!("x {CALL}'"), false),
+            (format!("x \"{CALL}\" y"), false),
+            (format!("level=info msg={} app=api", serde_json::Value::from(CALL)), true),
+            (format!("level=info msg={} app=api", serde_json::Value::from("{r}")), false),
+            (format!("7\t{}", CALL.replace("p [1]", r#"p \\"q\\""#)), true),
+            (format!("\u{1b}[32mINFO\u{1b}[0m {CALL}\u{1b}[0m"), true),
+            (
+                format!(
+                    "2026-11-20T15:06:00.1Z stdout P {}\n2026-11-20T15:06:00.1Z stdout F {}",
+                    &CALL[..9],
+                    &CALL[9..]
+                ),
+                true,
+            ),
+            (format!("2026-11-20T15:06:00.1Z stdout P {}\nsomething else {}", &CALL[..9], &CALL[9..]), false),
             (format!("x {}", &CALL[..CALL.len() - 1]), false),
             (brackets(BRACKETS_MAX - 1), true),
             (brackets(BRACKETS_MAX), false),
@@ -323,6 +440,9 @@ mod tests {
     fn a_log_that_is_not_read_is_named() {
         let vllm = "INFO 11-20 07:32:31 logger.py:43] Received request cmpl-1: prompt: 'p', params: SamplingParams(n=1), lora_request: None.";
         assert!(matches!(read(vllm.as_bytes()), Some(Line::Rejected(why)) if why.contains("vLLM")));
+        assert!(matches!(read(b"__CURSOR=s=1;i=2"), Some(Line::Entry(Entry::Ignored(_)))));
+        assert!(matches!(read(b"PRIORITY=6"), Some(Line::Entry(Entry::Ignored(_)))));
+        assert!(read(b"ERROR=broken").is_none());
         assert!(matches!(read(b": keep-alive"), Some(Line::Entry(Entry::Ignored(_)))));
         assert!(matches!(read(b"data:"), Some(Line::Entry(Entry::Ignored(_)))));
         assert!(read(b"\xff {\"prompt\":\"p\"}").is_none(), "it is no text");

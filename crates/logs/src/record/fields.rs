@@ -7,7 +7,8 @@
 //! Names that say something in calls alone do not make a call of an object: an `output` is an answer where there is a
 //! prompt or a model, and nothing at all in a line of a build log.
 //!
-//! Names of durations also come with a unit behind them ([`UNITS`]): `took_seconds`, `inferenceTimeMs`.
+//! Names of durations also come with a unit behind them ([`UNITS`]): `took_seconds`, `inferenceTimeMs`. Who speaks and what
+//! that is make names of texts ([`COMPOSED`]): `bot_text`, `userMsg`.
 //!
 //! **Limits**: names of durations that say nothing of their unit are taken for milliseconds, which `inspect` shows as
 //! assumed; a model whose times cannot be milliseconds is named in the report.
@@ -165,6 +166,62 @@ pub const UNITS: [(&str, Unit); 15] = [
     ("nanoseconds", Unit::Ns),
 ];
 
+/// Who speaks, and what that is: both together are names of a text, such as `bot_reply` and `user_text`. Listed names come
+/// before these, and only in calls do they say anything.
+const COMPOSED: [(Field, &[&str], &[&str]); 2] = [
+    (
+        Field::Response,
+        &[
+            "llm",
+            "ai",
+            "assistant",
+            "bot",
+            "chatbot",
+            "model",
+            "agent",
+            "gpt",
+            "chatgpt",
+            "claude",
+            "gemini",
+            "openai",
+            "final",
+            "generated",
+            "completion",
+            "answer",
+            "output",
+            "response",
+            "resp",
+            "reply",
+            "predicted",
+            "chat",
+            "text",
+            "raw",
+        ],
+        &[
+            "response",
+            "answer",
+            "reply",
+            "output",
+            "text",
+            "message",
+            "msg",
+            "content",
+            "completion",
+            "result",
+            "resp",
+            "generation",
+        ],
+    ),
+    (
+        Field::Prompt,
+        &["user", "human", "customer", "input", "prompt", "question", "query", "request", "chat", "text", "client"],
+        &["prompt", "question", "query", "text", "message", "msg", "input", "content", "request", "utterance"],
+    ),
+];
+
+/// Added to the rank of a composed name.
+const COMPOSED_RANK: u16 = 200;
+
 const fn name(text: &'static str) -> Name {
     Name { text, unit: None }
 }
@@ -228,7 +285,26 @@ const LATENCY_NAMES: &[Name] = &[
     name("wall_time"),
     name("wall_clock"),
     name("delay"),
-    name("provider_response_latency"),
+    name("openai_latency"),
+    name("provider_latency"),
+    name("completion_latency"),
+    name("completion_time"),
+    name("generation_latency"),
+    name("generation_duration"),
+    name("inference_duration"),
+    name("query_time"),
+    ms("call_time_ms"),
+    ms("time_ms"),
+    ms("total_ms"),
+    ms("dur_ms"),
+    ms("lat_ms"),
+    ms("rt_ms"),
+    ms("exec_ms"),
+    ms("processing_ms"),
+    ms("request_time_ms"),
+    ms("ms"),
+    // Dify's.
+    Name { text: "provider_response_latency", unit: Some(Unit::S) },
 ];
 
 const EXECUTION_TIME_NAMES: &[Name] = &[
@@ -339,6 +415,17 @@ pub static FIELDS: [About; FIELD_COUNT] = [
             name("llm_name"),
             name("engine"),
             name("llm"),
+            name("model_used"),
+            name("used_model"),
+            name("llm_model_name"),
+            name("llm_model_id"),
+            name("chat_model"),
+            name("completion_model"),
+            name("generation_model"),
+            name("openai_model"),
+            name("gpt_model"),
+            name("deployment_id"),
+            name("model_key"),
         ],
         "The model that answered.",
     ),
@@ -581,6 +668,19 @@ pub static FIELDS: [About; FIELD_COUNT] = [
             name("request_tokens"),
             name("message_tokens"),
             name("n_prompt_tokens"),
+            name("n_input_tokens"),
+            name("usage_prompt_tokens"),
+            name("usage_input_tokens"),
+            name("llm_input_tokens"),
+            name("total_prompt_tokens"),
+            name("tokens_sent"),
+            name("prompt_token"),
+            name("input_token"),
+            name("token_in"),
+            name("prompt_toks"),
+            name("input_toks"),
+            name("input_tok"),
+            name("tok_in"),
         ],
         "Tokens in the prompt, as the provider counted them; also inside of a `usage` object.",
     ),
@@ -604,6 +704,20 @@ pub static FIELDS: [About; FIELD_COUNT] = [
             name("total_output_tokens"),
             name("answer_tokens"),
             name("n_completion_tokens"),
+            name("n_output_tokens"),
+            name("n_generated_tokens"),
+            name("usage_completion_tokens"),
+            name("usage_output_tokens"),
+            name("llm_output_tokens"),
+            name("total_completion_tokens"),
+            name("tokens_received"),
+            name("completion_token"),
+            name("output_token"),
+            name("token_out"),
+            name("completion_toks"),
+            name("output_toks"),
+            name("output_tok"),
+            name("tok_out"),
         ],
         "Tokens in the response, as the provider counted them; also inside of a `usage` object.",
     ),
@@ -746,7 +860,7 @@ pub(crate) fn is_own_name(field: Field, rank: u16) -> bool {
 const UNSURE_RANK: u16 = 500;
 
 /// A power of two, large enough that most buckets hold one name.
-const BUCKETS: usize = 1024;
+const BUCKETS: usize = 4096;
 
 /// Keys longer than this, without `_` and `-`, are not ours.
 const MAX_NAME_BYTES: usize = 40;
@@ -774,6 +888,17 @@ impl Names {
                             names.add(&format!("{}_{suffix}", name.text), Target { unit: Some(unit), ..target });
                         }
                     }
+                }
+            }
+        }
+        for (field, speakers, nouns) in COMPOSED {
+            let pairs = speakers.iter().flat_map(|speaker| nouns.iter().map(move |noun| (speaker, noun)));
+            for (speaker, noun) in pairs.filter(|(speaker, noun)| speaker != noun) {
+                let composed = format!("{speaker}_{noun}");
+                // What is listed, or means something else already, stays so.
+                if names.look_up(&composed).is_empty() {
+                    let target = Target { field, scope: Scope::Llm, rank: COMPOSED_RANK, unit: None };
+                    names.add(&composed, target);
                 }
             }
         }
@@ -828,6 +953,24 @@ mod tests {
             assert_eq!(about.name, about.names[0].text);
             assert!(about.about.ends_with('.') && !about.about.contains('\n'));
         }
+    }
+
+    #[test]
+    fn names_are_composed() {
+        let check = |name: &str, expected: &[(Field, bool)]| {
+            let meant = meanings(name).iter().filter(|target| target.scope == Scope::Llm);
+            let meant: Vec<(Field, bool)> = meant.map(|target| (target.field, target.is_own_name())).collect();
+            assert_eq!(meant, expected, "{name}");
+        };
+        check("bot_text", &[(Field::Response, false)]);
+        check("modelReply", &[(Field::Response, false)]);
+        check("bot_reply", &[(Field::Response, true)]);
+        check("user_msg", &[(Field::Prompt, false)]);
+        check("user_prompt", &[(Field::Prompt, true)]);
+        check("text_text", &[]);
+        check("response_time", &[(Field::LatencyMs, false)]);
+        check("request_id", &[(Field::Id, true)]);
+        check("output_message_count", &[]);
     }
 
     #[test]

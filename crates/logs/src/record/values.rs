@@ -130,7 +130,9 @@ fn spelled_ms(value: &Json<'_>) -> Option<f64> {
             let text = without_separators(text.trim());
             // The sign of a length that ends before it begins belongs to the number.
             let is_spelled = text.contains(|c: char| c.is_alphabetic() || c == ':') && text.len() <= DATE_BYTES_MAX;
-            let length = is_spelled.then(|| text.parse::<SignedDuration>().ok()).flatten()?;
+            let text = text.trim_start_matches(['~', '≈']).trim_start();
+            let parsed = || text.parse::<SignedDuration>().or_else(|_| text.to_lowercase().parse()).ok();
+            let length = is_spelled.then(parsed).flatten()?;
             Some(length.as_secs_f64() * 1e3)
         }
         Json::Object(_) => {
@@ -520,6 +522,9 @@ mod tests {
         check("\"1,204 ms\"", Unit::Ms, Ok(1204.0));
         check("\"1,204\"", Unit::Ms, Ok(1204.0));
         check("\"1,2 s\"", Unit::Ms, Ok(1200.0));
+        check("\"1.2 Seconds\"", Unit::Ms, Ok(1200.0));
+        check("\"350MS\"", Unit::S, Ok(350.0));
+        check("\"~350 ms\"", Unit::S, Ok(350.0));
         check("\"2 min\"", Unit::Ms, Ok(120_000.0));
         check("\"1m2.5s\"", Unit::Ms, Ok(62_500.0));
         check("\"250µs\"", Unit::Ms, Ok(0.25));

@@ -23,13 +23,20 @@ use crate::record::{
 
 const CONTAINER: Container = Container::named("azure");
 
+/// Categories of these logs. What the console of a service shows is the service's own.
+const CATEGORIES: [&str; 6] =
+    ["RequestResponse", "GatewayLogs", "Audit", "Trace", "AzureOpenAIRequestUsage", "DeveloperPortalAuditLogs"];
+
 /// Diagnostics; gateway logs of API Management.
 pub(super) const WRITER: Writer = Writer {
     container: CONTAINER,
     about: "diagnostics; gateway logs of API Management",
-    told_by: "`category` and `resourceId`",
+    told_by: "`resourceId`, and a `category` of these logs",
     marks: &["category"],
-    matches: |value| value.get("category").is_some() && has_any(value, &["resourceId", "ResourceId"]),
+    matches: |value| {
+        let category = value.get("category").and_then(Json::as_str);
+        category.is_some_and(|category| CATEGORIES.contains(&category)) && has_any(value, &["resourceId", "ResourceId"])
+    },
     read: |value, entries| entries.push(read(value)),
     joiner: None,
 };

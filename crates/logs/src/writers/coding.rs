@@ -390,7 +390,11 @@ fn opencode_tokens(mut tokens: Json<'_>) -> Json<'_> {
 
 /// A message of Continue, with the documents that were given with it.
 fn continue_item<'a>(mut item: Json<'a>) -> Json<'a> {
-    let documents = item.take("contextItems").filter(|items| items.as_array().is_some_and(|items| !items.is_empty()));
+    let documents = item.take("contextItems").map(|items| match items {
+        Json::Array(items) => Json::Array(items.into_iter().map(continue_document).collect()),
+        other => other,
+    });
+    let documents = documents.filter(|items| items.as_array().is_some_and(|items| !items.is_empty()));
     let log = item.take("promptLogs").and_then(|logs| match logs {
         Json::Array(logs) => logs.into_iter().next_back(),
         _ => None,
@@ -398,10 +402,16 @@ fn continue_item<'a>(mut item: Json<'a>) -> Json<'a> {
     let model = log.and_then(|mut log| log.take("modelTitle").or_else(|| log.take("model")));
     let mut said = item.take("message").unwrap_or_default();
     if let Json::Object(entries) = &mut said {
-        let own = [("documents", documents), ("model", model)];
+        let own = [("attachments", documents), ("model", model)];
         entries.extend(own.into_iter().filter_map(|(key, value)| Some((key.into(), value?))));
     }
     said
+}
+
+/// A document of Continue, as a file that was attached.
+fn continue_document<'a>(mut item: Json<'a>) -> Json<'a> {
+    let own = [("file_name", item.take("name")), ("extracted_content", item.take("content"))];
+    Json::Object(own.into_iter().filter_map(|(key, value)| Some((key.into(), value?))).collect())
 }
 
 /// A conversation of Zed.

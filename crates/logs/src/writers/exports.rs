@@ -300,16 +300,16 @@ fn open_webui<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
     let session_id = take_name(&mut value, "id").or_else(|| take_name(&mut chat, "id"));
     let system = take_text(&mut chat, "system")
         .or_else(|| chat.take("params").and_then(|mut params| take_text(&mut params, "system")));
+    let mut history = chat.take("history").unwrap_or_default();
+    let end = take_text(&mut history, "currentId");
+    let told = match history.take("messages") {
+        Some(Json::Object(nodes)) => branch(nodes, end.as_deref(), "parentId", "childrenIds"),
+        _ => Vec::new(),
+    };
+    // The list repeats the branch that is shown, at times without its sources.
     let listed = match chat.take("messages") {
-        Some(Json::Array(messages)) if !messages.is_empty() => messages,
-        _ => {
-            let mut history = chat.take("history").unwrap_or_default();
-            let end = take_text(&mut history, "currentId");
-            match history.take("messages") {
-                Some(Json::Object(nodes)) => branch(nodes, end.as_deref(), "parentId", "childrenIds"),
-                _ => Vec::new(),
-            }
-        }
+        Some(Json::Array(messages)) if messages.len() > told.len() => messages,
+        _ => told,
     };
     let messages = listed.into_iter().map(|mut message| {
         let documents = message.take("sources").map(documents_of);

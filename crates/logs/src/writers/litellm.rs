@@ -30,18 +30,24 @@ const CONTAINER: Container = Container::named("litellm");
 pub(super) const WRITER: Writer = Writer {
     container: CONTAINER,
     about: "LiteLLM: standard logging payloads, arguments of callbacks, rows of spend",
-    told_by: "`litellm_call_id`, `model_map_information`, `standard_logging_object`; `call_type` with `request_id` or \
+    told_by: "`litellm_call_id`, `model_map_information`, `standard_logging_object`, also below `kwargs`; `call_type` with `request_id` or \
               `completionStartTime`",
-    marks: &["litellm_call_id", "model_map_information", "standard_logging_object", "call_type"],
+    marks: &["litellm_call_id", "model_map_information", "standard_logging_object", "call_type", "kwargs"],
     matches: |value| {
         has_any(value, &["litellm_call_id", "model_map_information"])
             || is_full(value.get("standard_logging_object"))
+            || is_callback(value)
             || has_all(value, &["call_type", "request_id", "startTime"])
             || has_all(value, &["call_type", "completionStartTime"])
     },
     read,
     joiner: None,
 };
+
+/// Whether a value is what a callback was given: its arguments, the response and the times.
+fn is_callback(value: &Json<'_>) -> bool {
+    value.get("kwargs").is_some_and(|given| has_any(given, &["litellm_call_id", "standard_logging_object"]))
+}
 
 fn is_full(value: Option<&Json<'_>>) -> bool {
     value.and_then(Json::as_object).is_some_and(|entries| !entries.is_empty())
@@ -76,6 +82,13 @@ fn no_call(call_type: &str) -> Option<&'static str> {
 }
 
 fn read<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
+    if is_callback(&value)
+        && let Some(Json::Object(mut given)) = value.take("kwargs")
+    {
+        let beside = ["response_obj", "start_time", "end_time"];
+        given.extend(beside.into_iter().filter_map(|key| Some((key.into(), value.take(key)?))));
+        value = Json::Object(given);
+    }
     if is_full(value.get("standard_logging_object")) {
         value = value.take("standard_logging_object").unwrap_or_default();
     }

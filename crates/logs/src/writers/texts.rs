@@ -4,6 +4,7 @@
 //! - aider (`.aider.chat.history.md`): `# aider chat started at`, `#### ` before each line of the user, `> ` before what
 //!   aider says itself; all else is the answer. Of what aider says, the model and the token counts are read
 //! - aider (`--llm-history-file`): `TO LLM` and a time, messages between rules, each line behind its role; `LLM RESPONSE`
+//! - aider (`.aider.input.history`): `# ` with a time, and what was typed behind `+`: no answers
 //! - `llm logs`: `# ` with a time and an id, `Model: **...**`, `## Prompt`, `## Response`
 //! - others: a heading or a bold line that is nothing but the name of who speaks
 //!
@@ -43,6 +44,8 @@ pub(crate) fn read(text: &str) -> Option<Vec<Outcome<'static>>> {
         aider_chat(text, &mut entries);
     } else if is_short {
         return None;
+    } else if is_typed(text) {
+        entries.skipped(AIDER, "what a user typed, without an answer");
     } else if text.starts_with(AIDER_CALL) {
         aider_calls(text, &mut entries);
     } else if text.starts_with("# ") && text.contains("\n## Prompt") && text.contains("\n## Response") {
@@ -53,6 +56,13 @@ pub(crate) fn read(text: &str) -> Option<Vec<Outcome<'static>>> {
         return None;
     }
     Some(entries.list)
+}
+
+/// Whether a text is what a user typed at a prompt: a time, and lines behind `+`.
+fn is_typed(text: &str) -> bool {
+    let Some((head, lines)) = text.split_once('\n') else { return false };
+    let is_time = head.strip_prefix("# ").is_some_and(|time| time.parse::<jiff::civil::DateTime>().is_ok());
+    is_time && lines.lines().all(|line| line.starts_with('+') || line.trim().is_empty())
 }
 
 fn string(text: &str) -> Json<'static> {

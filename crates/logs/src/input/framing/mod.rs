@@ -4,7 +4,9 @@
 //!
 //! - **Lines**: a unit is a line. So when the first line holds a whole JSON object, breaks off inside of a string, or
 //!   does not begin with a bracket (which makes text logs one rejected unit per line). A line that begins an object
-//!   which can go on in the next line (its last byte is one of [`GOES_ON`], outside of a string) is a value as below.
+//!   which can go on in the next line (its last byte is one of [`GOES_ON`], outside of a string) is a value as below. A
+//!   line that a runtime of containers has cut into pieces is one unit, and so are the rows that a database copied out
+//!   between `COPY ... FROM stdin;` and `\.`.
 //! - **Values**: a unit is a JSON object, or an element of a top-level array, however many lines it takes. So when the
 //!   first line begins an object that can go on in the next line, or an array (of objects or arrays, or one that
 //!   goes on in the next line). White space and commas separate values; text between them is a unit to the end of its
@@ -18,6 +20,9 @@
 //! An object that grows beyond `document_bytes` is looked into: when one of its arrays holds what the reader knows for
 //! something of its own, the elements of that array are units from there on, and what is left of the document is one more
 //! ([`document`]). So a document takes no more memory than its largest element.
+//!
+//! - **Texts**: a unit is a history of a chat. So when the first line is one that begins such a history, or the source is called
+//!   `.md` ([`text`]).
 //!
 //! - **YAML**: a unit is an element of a list that begins in the first column, or a document. So when the source is called
 //!   `.yaml` or `.yml`, or the first line is `---` or `- key: value`.
@@ -41,6 +46,7 @@ mod document;
 mod path;
 mod ruled;
 mod split;
+mod text;
 mod yaml;
 #[cfg(test)]
 mod tests;
@@ -52,6 +58,7 @@ use super::{
 };
 use document::{Document, FirstLine};
 pub use split::split_values;
+use text::Mark;
 
 /// Whether a reader would know an object for something of its own, and not for a part of what stands around it.
 pub type Recognises = fn(&[u8]) -> bool;
@@ -95,6 +102,10 @@ pub struct Framer {
     is_called_yaml: bool,
     /// Whether the document of YAML at hand is a list whose elements are units; `None` before its first line.
     yaml_list: Option<bool>,
+    /// Whether the source is one text by its name.
+    is_called_text: bool,
+    /// What the texts of the source begin with.
+    text_mark: Option<Mark>,
     /// Whether the table with bars is over.
     table_is_over: bool,
     /// Whether the line before was a rule of the table.
@@ -134,6 +145,7 @@ enum Mode {
     Values,
     Rows,
     Yaml,
+    Text,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,6 +168,10 @@ enum State {
     YamlLine,
     /// In a line of YAML.
     Yaml,
+    /// At the beginning of a line of a text.
+    TextLine,
+    /// In a line of a text.
+    Text,
     /// In a unit that ends with the line.
     Line,
     /// In a row of a table.
@@ -216,6 +232,8 @@ impl Framer {
             look_at: 0,
             row_line: 0,
             is_called_yaml: false,
+            is_called_text: false,
+            text_mark: None,
             yaml_list: None,
             table_is_over: false,
             is_after_rule: false,
@@ -245,7 +263,12 @@ impl Framer {
     /// Takes the source for a table, or for YAML, when its name says so.
     #[must_use]
     pub fn of_source(self, name: &str) -> Framer {
-        Framer { promised: Header::delimiter_of(name), is_called_yaml: Framer::is_called_yaml(name), ..self }
+        Framer {
+            promised: Header::delimiter_of(name),
+            is_called_yaml: Framer::is_called_yaml(name),
+            is_called_text: Framer::is_called_text(name),
+            ..self
+        }
     }
 
     /// Asks `recognises` which objects are something of their own. Without it all are.
@@ -280,7 +303,7 @@ impl Framer {
                 return Progress::BatchFull;
             }
             let is_short_start = self.state == State::Start && buffer.len() < BYTE_ORDER_MARK.len();
-            let is_short = is_short_start || self.needs_mark(buffer);
+            let is_short = is_short_start || self.needs_mark(buffer) || self.needs_text_mark(buffer);
             if self.position < buffer.len() && !(is_short && end.is_none()) {
                 self.advance(buffer, units);
             } else if let Some(end) = end {
@@ -346,6 +369,8 @@ impl Framer {
             State::RuledRow => self.ruled_row(buffer, units),
             State::YamlLine => self.yaml_line(buffer, units),
             State::Yaml => self.yaml(buffer),
+            State::TextLine => self.text_line(buffer, units),
+            State::Text => self.text(buffer),
             State::Value => self.value(buffer, units),
             State::String { escaped } => self.string(buffer, escaped, units),
             State::Scalar => self.scalar(buffer, units),
@@ -377,7 +402,7 @@ impl Framer {
             }
             State::FirstLine if failure.is_none() => {
                 self.decide(buffer, units);
-                if self.state == State::YamlLine {
+                if matches!(self.state, State::YamlLine | State::TextLine | State::Line) {
                     return;
                 }
                 self.reject_lone_header(units);
@@ -394,6 +419,8 @@ impl Framer {
             | State::RuledRow
             | State::YamlLine
             | State::Yaml
+            | State::TextLine
+            | State::Text
             | State::String { .. }
             | State::Scalar => match failure {
                 Some(cut) if !self.is_too_large() => self.push(Content::Rejected(cut), units),
@@ -436,6 +463,7 @@ impl Framer {
                 b'\n' => self.end_line(),
                 // A tab at the beginning of a row is an empty cell.
                 _ if is_blank(byte) && !(rows && byte == b'\t') => self.blanks = self.blanks.saturating_add(1),
+                RECORD_SEPARATOR if self.mode != Some(Mode::Text) => {}
                 b',' if values => self.blanks = NOT_FIRST,
                 b'[' if values && !self.in_array => (self.in_array, self.blanks) = (true, NOT_FIRST),
                 b']' if values && self.in_array => (self.in_array, self.blanks) = (false, NOT_FIRST),
@@ -459,6 +487,7 @@ impl Framer {
             (None, b'[') if self.promised.is_none() => State::FirstBracket,
             (None, _) => State::FirstLine,
             (Some(Mode::Yaml), _) => State::YamlLine,
+            (Some(Mode::Text), _) => State::TextLine,
             (Some(Mode::Rows), _) if self.is_ruled() => State::RuledRow,
             (Some(Mode::Rows), _) => State::Row(Cell::Start),
             (Some(Mode::Lines), _) => State::Line,
@@ -468,7 +497,7 @@ impl Framer {
             (Some(Mode::Values), _) => State::Line,
         };
         match self.state {
-            State::FirstLine | State::Line | State::Row(_) | State::RuledRow | State::YamlLine => {}
+            State::FirstLine | State::Line | State::Row(_) | State::RuledRow | State::YamlLine | State::TextLine => {}
             State::FirstObject | State::Value => self.scanner.reset(),
             _ => self.position += 1,
         }
@@ -515,7 +544,7 @@ impl Framer {
             return self.begin_head();
         }
         self.decide(buffer, units);
-        if self.state == State::YamlLine {
+        if matches!(self.state, State::YamlLine | State::TextLine | State::Line) {
             return;
         }
         self.end_line();
@@ -548,6 +577,15 @@ impl Framer {
         if line.as_ref().is_some_and(|line| self.promised.is_none() && Framer::begins_yaml(&buffer[line.clone()])) {
             self.mode = Some(Mode::Yaml);
             (self.position, self.state) = (self.index(self.unit.byte), State::YamlLine);
+            return;
+        }
+        let mark = line.as_ref().filter(|_| self.promised.is_none()).and_then(|line| Mark::of(&buffer[line.clone()]));
+        if let Some(mark) = mark.or(self.is_called_text.then_some(Mark::Whole)) {
+            return self.begin_texts(mark);
+        }
+        if line.as_ref().is_some_and(|line| text::is_piece(&buffer[line.clone()])) {
+            self.mode = Some(Mode::Lines);
+            (self.position, self.state) = (self.index(self.unit.byte), State::Line);
             return;
         }
         match line.and_then(|line| Header::of_line(&buffer[line], self.promised)) {
@@ -610,9 +648,36 @@ impl Framer {
             self.state = State::Value;
             return;
         }
+        if self.is_cut_off(buffer) {
+            self.position += 1;
+            self.line += 1;
+            self.row_line = self.offset();
+            return;
+        }
+        if self.is_header_of_copy(buffer) {
+            return;
+        }
         self.cut(buffer, units);
         self.end_line();
         self.position += 1;
+    }
+
+    /// Whether the line at hand, which ends here, is a piece of a longer one.
+    fn is_cut_off(&self, buffer: &[u8]) -> bool {
+        !self.is_too_large() && text::is_piece(trimmed(&buffer[self.index(self.row_line)..self.position]))
+    }
+
+    /// Whether the line at hand, which ends here, is the header of a table that a database copied out.
+    fn is_header_of_copy(&mut self, buffer: &[u8]) -> bool {
+        if self.is_too_large() {
+            return false;
+        }
+        let header = Header::of_copy(trimmed(&buffer[self.index(self.unit.byte)..self.position]));
+        if let Some(header) = header {
+            (self.mode, self.state, self.header) = (Some(Mode::Rows), State::Between, Some(Arc::new(header)));
+            return true;
+        }
+        false
     }
 
     /// Whether the line at hand, which ends here, begins an object that goes on in the next line. The scanner then stands
@@ -786,6 +851,9 @@ const FULL: usize = 4;
 /// Bytes with which a line ends in the middle of an object that is written on several lines.
 pub const GOES_ON: [u8; 4] = *b"{[,:";
 
+/// What RFC 7464 puts before each value.
+const RECORD_SEPARATOR: u8 = 0x1e;
+
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 const UTF_16_MARKS: [&[u8]; 2] = [b"\xFF\xFE", b"\xFE\xFF"];
 
@@ -801,6 +869,10 @@ fn ends_element(byte: u8) -> bool {
 /// Whether the byte ends text between values.
 fn ends_text(byte: u8, in_array: bool) -> bool {
     matches!(byte, b'{' | b'[') || (in_array && matches!(byte, b',' | b']'))
+}
+
+fn trimmed(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 fn trim_end(bytes: &[u8], range: Range<usize>) -> Range<usize> {

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use memchr::memchr;
 
 use super::{Framer, Mode, State, Unit};
-use crate::input::ruled::{self, HEAD_BYTES_MAX, Head};
+use crate::input::{
+    header::COPY_END,
+    ruled::{self, HEAD_BYTES_MAX, Head},
+};
 
 impl Framer {
-    /// Whether the source is a table with bars.
+    /// Whether the source is a table whose rows are lines: one with bars, or one that a database copied out.
     pub(super) fn is_ruled(&self) -> bool {
-        self.header.as_ref().is_some_and(|header| header.ruled.is_some())
+        self.header.as_ref().is_some_and(|header| header.ruled.is_some() || header.is_copied)
     }
 
     /// Whether the first line, which ends here, may be the beginning of a table with bars.
@@ -90,6 +93,11 @@ impl Framer {
     /// another table.
     pub(super) fn is_no_row(&mut self, buffer: &[u8]) -> bool {
         let is_first = self.row_line == self.unit.byte && !self.is_too_large();
+        if is_first && self.header.as_ref().is_some_and(|header| header.is_copied) {
+            let line = &buffer[self.index(self.unit.byte)..self.position];
+            self.table_is_over = line.trim_ascii_end() == COPY_END;
+            return self.table_is_over;
+        }
         let Some(ruled) = self.header.as_ref().and_then(|header| header.ruled.as_ref()).filter(|_| is_first) else {
             return false;
         };

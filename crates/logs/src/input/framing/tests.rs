@@ -419,6 +419,40 @@ fn line_of(input: &[u8], byte: u64) -> u64 {
     1 + input[..byte as usize].iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
+#[test]
+fn texts_and_pieces_are_units() {
+    let check = |source: &str, input: &str, expected: &[(u64, &str)]| {
+        for chunk in [1, 7, input.len()] {
+            let framer = Framer::new(&Limits::default()).of_source(source);
+            let (told, _) = frame_with(framer, input.as_bytes(), chunk, &End::Complete);
+            let told: Vec<(u64, &str)> = told.iter().map(|told| (told.line, told.text.as_str())).collect();
+            assert_eq!(told, expected, "{source} {chunk}");
+        }
+    };
+    let (first, second) = ("# aider chat started at 2026\n\n#### a\n\nb", "# aider chat started at 2027\n#### c\nd");
+    check("-", &format!("\n{first}\n\n{second}\n"), &[(2, first), (8, second)]);
+    check(
+        "-",
+        "# 2026-11-20 15:06:00.123456\n+a\n+b\n\n# 2026-11-20 15:06:01.123456\n+c\n",
+        &[(1, "# 2026-11-20 15:06:00.123456\n+a\n+b"), (5, "# 2026-11-20 15:06:01.123456\n+c")],
+    );
+    check("-", "# a comment\n{}\n", &[(1, "# a comment"), (2, "{}")]);
+    check("chat.md", "# Title\n\n**User:** a\n", &[(1, "# Title\n\n**User:** a")]);
+    check("chat.md", "{}\n{}\n", &[(1, "{}"), (2, "{}")]);
+    let (piece, end) = ("2026-11-20T15:06:00.1Z stdout P {\"a\":", "2026-11-20T15:06:00.1Z stdout F 1}");
+    check("-", &format!("{piece}\n{piece}\n{end}\n{end}\n"), &[(1, &format!("{piece}\n{piece}\n{end}")), (4, end)]);
+    check("-", &format!("x\n{piece}"), &[(1, "x"), (2, piece)]);
+    check("-", "\u{1e}{\n\"a\": 1\n}\n\u{1e}{}\n", &[(1, "{\n\"a\": 1\n}"), (4, "{}")]);
+    check("-", "\u{1e}{\"a\":1}\n\u{1e}{\"a\":2}\n", &[(1, "{\"a\":1}"), (2, "{\"a\":2}")]);
+    let copy = "COPY calls (id, prompt) FROM stdin;";
+    check(
+        "-",
+        &format!("SET x;\n{copy}\n1\t\"a\n\\N\tb\n\\.\nSELECT 1;\n"),
+        &[(1, "SET x;"), (3, "1\t\"a"), (4, "\\N\tb"), (6, "SELECT 1;")],
+    );
+    check("-", &format!("{copy}\n1\ta\n\\.\n"), &[(2, "1\ta")]);
+}
+
 proptest! {
     #[test]
     fn units_do_not_depend_on_the_chunks(

@@ -370,6 +370,9 @@ impl<'a, 's> Draft<'a, 's> {
         }
         let mut holders: [Vec<usize>; 2] = Default::default();
         for (at, (_, value)) in self.entries.iter().enumerate().filter(|(_, (_, value))| holds_json(value)) {
+            if holds_both(value, WRAPPED_MAX) {
+                continue;
+            }
             if let Some(holder) = body::holder(value) {
                 holders[holder as usize].push(at);
             }
@@ -446,7 +449,7 @@ impl<'a, 's> Draft<'a, 's> {
         let (has_response, is_own_response) = is_said(Field::Response, body::is_answer);
         if is_own_prompt
             || is_own_response
-            || (has_prompt && has_response)
+            || (has_prompt && has_response && !self.are_places())
             || self.has_choices()
             || self.is_error_body()
         {
@@ -463,6 +466,15 @@ impl<'a, 's> Draft<'a, 's> {
         (has_model && (has_tokens || is_timed || self.has(Field::Error))) || self.is_tool_call()
     }
 
+    /// Whether what stands for question and answer are names of files and addresses, as jobs that read and write have them.
+    fn are_places(&self) -> bool {
+        let is_place = |field: Field| {
+            let value = self.place(field).map(|found| &self.entries[found.entry].1);
+            value.and_then(Json::as_str).is_some_and(is_place)
+        };
+        is_place(Field::Prompt) && is_place(Field::Response)
+    }
+
     /// A tool beside what it was called with or gave. A `function` is any function, unless it has both a call's ends.
     fn is_tool_call(&self) -> bool {
         let is_tool =
@@ -473,8 +485,10 @@ impl<'a, 's> Draft<'a, 's> {
         let (key, value) = &self.entries[tool.entry];
         // A function with its parameters is declared, one with arguments is called.
         let is_called = value.get("arguments").is_some();
+        // What describes a tool, as a schema does, names none.
+        let is_named = value.as_object().is_none() || value.get("name").is_some_and(|name| name.as_str().is_some());
         match key.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("tool")) {
-            true => is_called || TOOL_NEEDS.into_iter().any(is_tool),
+            true => is_called || (is_named && TOOL_NEEDS.into_iter().any(is_tool)),
             false => is_called || (value.as_str().is_some() && (is_tool(Field::Args) || is_tool(Field::Result))),
         }
     }
@@ -904,6 +918,39 @@ impl<'a, 's> Draft<'a, 's> {
     fn refuse(&mut self, field: Field, why: Refusal) {
         self.problems.push(Problem { field: field.name().to_owned(), reason: why.into_owned() });
     }
+}
+
+/// Whether a text is the name of a file, or an address: `s3://a/b`, `/tmp/x`, `a.csv`.
+fn is_place(text: &str) -> bool {
+    let is_word = !text.contains(char::is_whitespace);
+    let has_extension = text.rsplit_once('.').is_some_and(|(stem, extension)| {
+        let is_plain = extension.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        !stem.is_empty()
+            && (2..=7).contains(&extension.len())
+            && is_plain
+            && !extension.starts_with(|c: char| c.is_ascii_digit())
+    });
+    is_word && (text.contains("://") || (text.starts_with('/') && text.len() > 1) || has_extension)
+}
+
+/// Objects that may stand around a call where a body is looked for.
+const WRAPPED_MAX: usize = 3;
+
+/// Whether a value holds question and answer of a call, each under a key of its own: it is neither of them itself.
+fn holds_both(value: &Json<'_>, depth: usize) -> bool {
+    let parsed = match value {
+        Json::String(text) if text.trim_start().starts_with('{') => Json::parse(text.as_bytes()).unwrap_or_default(),
+        _ => Json::Null,
+    };
+    let Some(entries) = (if parsed.is_null() { value } else { &parsed }).as_object() else { return false };
+    if depth > 0 && entries.iter().any(|(_, value)| holds_both(value, depth - 1)) {
+        return true;
+    }
+    let mut draft = Draft::new(entries.to_vec(), Vec::new(), b"");
+    draft.find_bodies();
+    let places = [Field::Prompt, Field::Response].map(|field| draft.place(field).map(|found| found.entry));
+    let [Some(asked), Some(answered)] = places else { return false };
+    asked != answered && body::is_question(&draft.entries[asked].1) && body::is_answer(&draft.entries[answered].1)
 }
 
 /// Whether a value is an object or a list with nothing in it.
