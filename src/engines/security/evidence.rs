@@ -12,7 +12,7 @@
 use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
 use crate::{
-    record::{Kind, Prompt, Record, json::Json},
+    record::{Kind, Passage, Prompt, Record, json::Json},
     rules::{
         Family, Hit, Rule, Scanner, Suppressions,
         scanner::{HITS_PER_RULE_MAX, Scan},
@@ -151,8 +151,11 @@ impl<'r> Evidence<'r> {
                 }
             }
         }
-        for (index, passage) in record.context.iter().enumerate() {
-            evidence.add(format!("/context/{index}").into(), Place::Context, Cow::Borrowed(&passage.text), 0, scanner);
+        // What still stands in the result of a tool is scanned there.
+        let stays = |passage: &Passage<'_>| passage.place.as_ref().is_some_and(|place| place.stays);
+        let field = |index: usize| Cow::Owned(format!("/context/{index}"));
+        for (index, passage) in record.context.iter().enumerate().filter(|(_, passage)| !stays(passage)) {
+            evidence.add(field(index), Place::Context, Cow::Borrowed(&passage.text), 0, scanner);
         }
         if let Some(response) = &record.response {
             evidence.add("/response".into(), Place::Response, Cow::Borrowed(response), 0, scanner);
@@ -167,17 +170,31 @@ impl<'r> Evidence<'r> {
                 }
             }
         }
+        evidence.note_sensitive(scanner);
         evidence.suppress(scanner, suppressions);
+        // Excerpts show it all the same, without what is sensitive.
+        let mut repeated = Evidence::default();
+        for (index, passage) in record.context.iter().enumerate().filter(|(_, passage)| stays(passage)) {
+            repeated.add(field(index), Place::Context, Cow::Borrowed(&passage.text), 0, scanner);
+        }
+        repeated.note_sensitive(scanner);
+        evidence.sensitive.append(&mut repeated.sensitive);
         evidence
     }
 
-    /// Takes the hits out that a person has accepted, after noting where they stand.
-    fn suppress(&mut self, scanner: &Scanner, suppressions: &Suppressions) {
-        for text in &mut self.texts {
+    /// Notes where personal data and secrets stand.
+    fn note_sensitive(&mut self, scanner: &Scanner) {
+        for text in &self.texts {
             for family in [Family::Pii, Family::Secret] {
                 let spans = text.found(scanner, family).filter_map(|found| found.span());
                 self.sensitive.extend(spans.map(|span| (text.field.clone(), span)));
             }
+        }
+    }
+
+    /// Takes the hits out that a person has accepted.
+    fn suppress(&mut self, scanner: &Scanner, suppressions: &Suppressions) {
+        for text in &mut self.texts {
             let mut is_live = |value: &str, hit: &Hit| {
                 let evidence = value.get(hit.span.clone()).unwrap_or_default();
                 let id = &scanner.library().rule(hit.rule).id;
@@ -308,5 +325,37 @@ fn place_of(role: &str) -> Place {
         "assistant" | "model" | "ai" => Place::Assistant,
         "tool" | "function" | "tool_result" => Place::ToolResult,
         _ => Place::User,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        record::{self, Message},
+        rules::Library,
+    };
+
+    #[test]
+    fn a_document_that_stays_in_a_result_is_scanned_once_and_redacted_twice() {
+        let text = "Write to maria.holm@brisk-kettles.com when the lid of your kettle is loose.";
+        let mut prompt_only = Record::new(Kind::Llm);
+        prompt_only.prompt = Prompt::Messages(vec![Message::new("tool", text)]);
+        let mut both = prompt_only.clone();
+        let place = record::Place { field: "/prompt/0/text".into(), span: 0..text.len(), stays: true };
+        both.context = vec![Passage { id: None, text: text.into(), place: Some(place.clone()) }];
+        let mut cut = both.clone();
+        cut.context[0].place = Some(record::Place { stays: false, ..place });
+        let scanner = Scanner::new(Library::built_in());
+        let check = |record: &Record<'_>, scanned: &[&str], sensitive: &[&str]| {
+            let evidence = Evidence::of(record, &scanner, &Suppressions::default());
+            let fields: Vec<&str> = evidence.texts.iter().map(|text| &*text.field).collect();
+            let mut named: Vec<&str> = evidence.sensitive.iter().map(|(field, _)| &**field).collect();
+            named.dedup();
+            assert_eq!((&fields[..], &named[..]), (scanned, sensitive));
+        };
+        check(&prompt_only, &["/prompt/0/text"], &["/prompt/0/text"]);
+        check(&both, &["/prompt/0/text"], &["/prompt/0/text", "/context/0"]);
+        check(&cut, &["/prompt/0/text", "/context/0"], &["/prompt/0/text", "/context/0"]);
     }
 }

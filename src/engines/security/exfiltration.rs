@@ -705,7 +705,7 @@ mod tests {
         let mut record = Record::new(Kind::Llm);
         record.prompt = Prompt::Text(prompt.into());
         record.system = Some(system.into());
-        record.context = vec![Passage { id: None, text: context.into() }];
+        record.context = vec![Passage { id: None, text: context.into(), place: None }];
         record.response = Some(response.into());
         let evidence = Evidence::of(&record, &scanner, &crate::rules::Suppressions::default());
         let features = Features::default();

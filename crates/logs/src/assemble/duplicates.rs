@@ -56,11 +56,10 @@ impl Mark {
         for call in &record.tool_calls {
             answer = hash::combine(answer, hash::combine(hash::name(&call.name), call.args.canonical_hash()));
         }
-        let texts = record.prompt.texts().map(|(_, text)| hash::name(text));
         let span = record.span.as_ref().and_then(|span| span.id.as_deref());
         let own = span.or_else(|| record.id.as_deref().filter(|own| *own != id));
         let call = Call {
-            prompt: texts.reduce(hash::combine),
+            prompt: record.prompt_hash(),
             writer: record.format,
             id: own.map(hash::name),
             begin_ms: record.timestamp_ms,

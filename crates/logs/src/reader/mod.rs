@@ -23,7 +23,7 @@ use std::{
 };
 
 use crate::{
-    assemble::{Assembler, Limits},
+    assemble::{self, Assembler, Limits},
     input::{Header, Shell, framing::split_values},
     record::{
         Container, Entry, Format, Ignored, Note, Rejected,
@@ -111,6 +111,10 @@ impl RecordReader {
 
     /// Reads one unit.
     pub fn read<'a>(&self, unit: &'a [u8]) -> Parsed<'a> {
+        settled(self.read_unit(unit))
+    }
+
+    fn read_unit<'a>(&self, unit: &'a [u8]) -> Parsed<'a> {
         let mut begin = if unit.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         begin += usize::from(unit.get(begin) == Some(&RECORD_SEPARATOR));
         match next_visible(unit, begin) {
@@ -163,7 +167,8 @@ impl RecordReader {
             let of = |(name, cell): &(&str, String)| {
                 Some(((*name).to_owned().into(), normal::value_of_cell(name, cell)?.into_owned()))
             };
-            return self.as_parsed(self.to_values(Json::Object(cells.iter().filter_map(of).collect()), b"", 0), 0);
+            let values = self.to_values(Json::Object(cells.iter().filter_map(of).collect()), b"", 0);
+            return settled(self.as_parsed(values, 0));
         }
         let cells = cells.into_iter().filter(|(_, cell)| !cell.is_empty()).map(|(name, cell)| {
             let value = match cell.trim_start().starts_with(['{', '[']) {
@@ -178,7 +183,7 @@ impl RecordReader {
         if is_short {
             values.note(Note::ShortRow);
         }
-        self.as_parsed(values, 0)
+        settled(self.as_parsed(values, 0))
     }
 
     /// A unit that begins with an object: one record, unless more text follows.
@@ -243,7 +248,7 @@ impl RecordReader {
         let values = match line {
             text_line::Line::Entry(entry) => return Parsed::One(Ok(entry)),
             text_line::Line::Entries(entries) => {
-                let of = |entry: Result<Entry<'a>, String>| entry.and_then(|entry| self.settled(entry));
+                let of = |entry: Result<Entry<'a>, String>| entry.and_then(|entry| self.tidied(entry));
                 let rejected = |reason| Rejected { byte: at, reason };
                 Values::Many(entries.into_iter().map(|entry| of(entry).map_err(rejected)).collect())
             }
@@ -373,9 +378,9 @@ impl RecordReader {
         let mut entries = Entries::default();
         writer.read(tree, &mut entries);
         let rejected = |reason| Rejected { byte: base, reason };
-        let settled =
-            |outcome: Result<Entry<'a>, String>| outcome.and_then(|entry| self.settled(entry)).map_err(rejected);
-        let mut outcomes: Vec<Outcome<'a>> = entries.list.into_iter().map(settled).collect();
+        let tidied =
+            |outcome: Result<Entry<'a>, String>| outcome.and_then(|entry| self.tidied(entry)).map_err(rejected);
+        let mut outcomes: Vec<Outcome<'a>> = entries.list.into_iter().map(tidied).collect();
         if !mapped.is_empty()
             && let [Ok(Entry::Record(record))] = outcomes.as_mut_slice()
         {
@@ -391,7 +396,7 @@ impl RecordReader {
         let mapped = self.find(&tree);
         let reason = match native::read_call(tree, mapped, source) {
             Ok(record) => {
-                let entry = self.settled(Entry::Record(record));
+                let entry = self.tidied(Entry::Record(record));
                 return Ok(Values::One(entry.map_err(|reason| Rejected { byte: base, reason })));
             }
             // Whoever names the format means the value as it stands.
@@ -438,11 +443,11 @@ impl RecordReader {
         None
     }
 
-    /// The last look at an entry: texts that are placeholders are absent, and what was forced into a container must
-    /// hold something.
-    fn settled<'a>(&self, mut entry: Entry<'a>) -> Result<Entry<'a>, String> {
+    /// An entry as far as it says something: texts that are placeholders are absent, and what was forced into a container
+    /// must hold something.
+    fn tidied<'a>(&self, mut entry: Entry<'a>) -> Result<Entry<'a>, String> {
         let Entry::Record(record) = &mut entry else { return Ok(entry) };
-        record.settle();
+        record.tidy();
         if let Some(writer) = self.writer
             && record.is_empty()
         {
@@ -450,6 +455,22 @@ impl RecordReader {
         }
         Ok(entry)
     }
+}
+
+/// The last look at what a unit gave, when all is there that stands around it. A part of a trace has it when that has ended:
+/// the documents that it was given may stand in another unit.
+fn settled(mut parsed: Parsed<'_>) -> Parsed<'_> {
+    let settle = |outcome: &mut Outcome<'_>| {
+        let is_whole = outcome.as_ref().is_ok_and(|entry| !assemble::is_part(entry));
+        if let (true, Ok(Entry::Record(record))) = (is_whole, outcome) {
+            record.settle();
+        }
+    };
+    match &mut parsed {
+        Parsed::One(outcome) => settle(outcome),
+        Parsed::Many(items) => items.iter_mut().for_each(|item| settle(&mut item.outcome)),
+    }
+    parsed
 }
 
 fn is_native(container: Container) -> bool {

@@ -99,7 +99,12 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
         let why = "a line of vLLM's request log, which is text; log requests as JSON in front of it";
         return Some(Line::Rejected(why));
     }
-    behind(text)
+    let is_llama =
+        ["srv  ", "slot ", "prompt eval time =", "llama_", "print_timing"].iter().any(|begin| text.starts_with(begin));
+    behind(text).or_else(|| {
+        let why = "a line of llama.cpp's server log, which has no texts; its answers have, where they are logged";
+        is_llama.then_some(Line::Rejected(why))
+    })
 }
 
 /// What begins an escape of a terminal.
@@ -140,7 +145,7 @@ pub(super) fn behind(text: &str) -> Option<Line<'_>> {
     found.or_else(|| {
         let quotes = head.match_indices("=\"").map(|(at, _)| at + 1).take(BRACKETS_MAX);
         quotes.into_iter().find_map(|at| {
-            let (value, _) = Json::parse_first(text[at..].as_bytes())?;
+            let (value, _) = Json::parse_first(&text.as_bytes()[at..])?;
             let Json::String(inner) = value else { return None };
             let value = Json::parse_text(inner).ok().filter(|value| matches!(value, Json::Object(_)))?;
             Some(Line::Behind(&text[..at], value))
@@ -151,7 +156,7 @@ pub(super) fn behind(text: &str) -> Option<Line<'_>> {
 /// Whether nothing follows the value that begins at `at` but what closes the quotes before it: `"payload"=>"{...}"}]`, `b'{...}'`.
 fn is_quoted_by(text: &str, at: usize) -> bool {
     let Some(quote) = text[..at].chars().next_back().filter(|c| matches!(c, '"' | '\'' | '`')) else { return false };
-    let rest = scan::scan(text[at..].as_bytes(), 0).ok().and_then(|scan| text.get(at + scan.end..));
+    let rest = scan::scan(&text.as_bytes()[at..], 0).ok().and_then(|scan| text.get(at + scan.end..));
     let closes = |rest: &str| rest.chars().all(|c| matches!(c, ')' | ']' | '}' | '>' | ',' | ';' | ' '));
     rest.and_then(|rest| rest.strip_prefix(quote)).is_some_and(closes)
 }
@@ -440,6 +445,8 @@ mod tests {
     fn a_log_that_is_not_read_is_named() {
         let vllm = "INFO 11-20 07:32:31 logger.py:43] Received request cmpl-1: prompt: 'p', params: SamplingParams(n=1), lora_request: None.";
         assert!(matches!(read(vllm.as_bytes()), Some(Line::Rejected(why)) if why.contains("vLLM")));
+        let llama = b"slot      release: id  0 | task 0 | stop processing: n_past = 100, truncated = 0";
+        assert!(matches!(read(llama), Some(Line::Rejected(why)) if why.contains("llama.cpp")));
         assert!(matches!(read(b"__CURSOR=s=1;i=2"), Some(Line::Entry(Entry::Ignored(_)))));
         assert!(matches!(read(b"PRIORITY=6"), Some(Line::Entry(Entry::Ignored(_)))));
         assert!(read(b"ERROR=broken").is_none());

@@ -8,6 +8,7 @@
 //! - `scan`: why a text is not strict JSON, and what can be read of it all the same
 //! - [`values`]: times, counts and names out of JSON values
 //! - `body`: what was asked and answered, in the dialects of the providers
+//! - `passages`: the documents that stand inside of prompts
 //! - [`stream`]: streamed answers put together again
 //! - `call`: a record in the making, for the writers
 //! - `settle`: the last look at a record that is whole
@@ -22,17 +23,20 @@ mod fill;
 pub mod format;
 pub mod json;
 pub mod mapping;
+mod passages;
 pub(crate) mod scan;
 pub mod schema;
 mod settle;
 pub mod stream;
 pub mod values;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 pub use entry::{Around, Content, Entry, Fragment, Ignored, Rejected};
 pub use format::{Container, Dialect, Format, LatencySource, Note, Notes};
 use json::{Json, owned};
+
+use crate::hash;
 
 /// What kind of event a record describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -136,6 +140,8 @@ pub struct Record<'a> {
     pub span: Option<Box<Span<'a>>>,
     /// The conversation that the call belongs to, as a hash, where the log does not name it.
     pub scope: Option<u64>,
+    /// The hash of the prompt as the log has it, where documents were cut out of it.
+    pub logged_prompt: Option<u64>,
     /// What the reader of the record should know, and what keeps no field from being used.
     pub notes: Notes,
     /// Fields that were present but could not be used as they stand.
@@ -183,6 +189,7 @@ impl<'a> Record<'a> {
             feedback: None,
             span: None,
             scope: None,
+            logged_prompt: None,
             notes: Notes::default(),
             problems: Vec::new(),
         }
@@ -207,6 +214,12 @@ impl<'a> Record<'a> {
             ("result", ..) => self.result.as_ref()?.pointer(&pointer["/result".len()..])?.as_str(),
             _ => None,
         }
+    }
+
+    /// The hash of the prompt as the log has it; `None` without one.
+    pub(crate) fn prompt_hash(&self) -> Option<u64> {
+        let texts = self.prompt.texts().map(|(_, text)| hash::name(text));
+        self.logged_prompt.or_else(|| texts.reduce(hash::combine))
     }
 
     /// About how many bytes its texts take.
@@ -271,6 +284,7 @@ impl<'a> Record<'a> {
             feedback: self.feedback,
             span: self.span.map(|span| Box::new(span.into_owned())),
             scope: self.scope,
+            logged_prompt: self.logged_prompt,
             notes: self.notes,
             problems: self.problems,
         }
@@ -414,12 +428,25 @@ pub struct Passage<'a> {
     pub id: Option<Cow<'a, str>>,
     /// The document's text.
     pub text: Cow<'a, str>,
+    /// Where it was cut from; `None` where the log has it as a document.
+    pub place: Option<Place>,
+}
+
+/// Where a document stood in a text of the record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The JSON Pointer of that text in the normal form: `/system`, `/prompt`, `/prompt/2/text`.
+    pub field: Cow<'static, str>,
+    /// Its bytes there, before anything was cut out.
+    pub span: Range<usize>,
+    /// Whether the text still holds it, as the results of tools do.
+    pub stays: bool,
 }
 
 impl Passage<'_> {
     /// The same document, owning its text.
     pub fn into_owned(self) -> Passage<'static> {
-        Passage { id: self.id.map(owned), text: owned(self.text) }
+        Passage { id: self.id.map(owned), text: owned(self.text), place: self.place }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The last look at a record that is whole, whoever wrote it.
 
-use super::{Kind, Note, Prompt, Record};
+use super::{Container, Kind, Note, Prompt, Record, passages};
 
 /// Texts with which gateways and SDKs replace what they were told not to log.
 const PLACEHOLDERS: [&str; 9] = [
@@ -16,8 +16,16 @@ const PLACEHOLDERS: [&str; 9] = [
 ];
 
 impl Record<'_> {
-    /// Texts that are placeholders are absent, a call that failed has no empty answer, and one without any text is noted.
+    /// What [`Record::tidy`] does, and documents are cut out of the prompt. Of the normal form they were when it was written.
     pub(crate) fn settle(&mut self) {
+        self.tidy();
+        if self.format.container != Container::NORMAL {
+            passages::cut(self);
+        }
+    }
+
+    /// Texts that are placeholders are absent, a call that failed has no empty answer, and one without any text is noted.
+    pub(crate) fn tidy(&mut self) {
         drop_placeholders(self);
         if self.error.is_some() && self.response.as_deref().is_some_and(|text| text.trim().is_empty()) {
             self.response = None;

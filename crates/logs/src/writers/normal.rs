@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Writer, text};
 use crate::record::{
-    Container, Entry, Feedback, Kind, LatencySource, Message, Note, Passage, Problem, Prompt, Record, ToolCall,
+    Container, Entry, Feedback, Kind, LatencySource, Message, Note, Passage, Place, Problem, Prompt, Record, ToolCall,
     json::{Json, Number},
     values::{self, Refusal, Unit, misplaced},
 };
@@ -222,7 +222,7 @@ pub static COLUMNS: [Column; 40] = [
     Column {
         name: "context",
         holds: Holds::Json,
-        about: "Documents that the answer should rest on: `id`, `text`.",
+        about: "Documents that the answer should rest on: `id`, `text`, and the `place` that one was cut from: `field` in this form, `start` and `end` in bytes before anything was cut, whether the text `stays` there.",
         get: |record| (!record.context.is_empty()).then(|| list(&record.context, passage_as_json)),
         set: |record, value| {
             record.context = each(value, passage_of)?;
@@ -487,11 +487,36 @@ fn call_of(mut value: Json<'_>) -> Result<ToolCall<'_>, Refusal> {
 }
 
 fn passage_as_json<'r>(passage: &'r Passage<'r>) -> Json<'r> {
-    object([("id", passage.id.as_deref().map(borrowed)), ("text", Some(borrowed(&passage.text)))])
+    object([
+        ("id", passage.id.as_deref().map(borrowed)),
+        ("text", Some(borrowed(&passage.text))),
+        ("place", passage.place.as_ref().map(place_as_json)),
+    ])
 }
 
 fn passage_of(mut value: Json<'_>) -> Result<Passage<'_>, Refusal> {
-    Ok(Passage { id: take_text(&mut value, "id")?, text: take_text(&mut value, "text")?.unwrap_or_default() })
+    Ok(Passage {
+        id: take_text(&mut value, "id")?,
+        text: take_text(&mut value, "text")?.unwrap_or_default(),
+        place: value.take("place").map(place_of).transpose()?,
+    })
+}
+
+fn place_as_json(place: &Place) -> Json<'_> {
+    let byte = |at: usize| Json::Number(Number::Unsigned(at as u64));
+    object([
+        ("field", Some(borrowed(&place.field))),
+        ("start", Some(byte(place.span.start))),
+        ("end", Some(byte(place.span.end))),
+        ("stays", place.stays.then_some(Json::Bool(true))),
+    ])
+}
+
+fn place_of(mut value: Json<'_>) -> Result<Place, Refusal> {
+    let field = take_text(&mut value, "field")?.unwrap_or_default().into_owned().into();
+    let byte = |key| value.get(key).map(values::count).transpose().map(|at| at.unwrap_or_default() as usize);
+    let stays = value.get("stays").and_then(Json::as_bool).unwrap_or_default();
+    Ok(Place { field, span: byte("start")?..byte("end")?, stays })
 }
 
 fn problem_as_json<'r>(problem: &'r Problem) -> Json<'r> {
@@ -560,6 +585,14 @@ mod tests {
         )
     }
 
+    fn place() -> impl Strategy<Value = Place> {
+        (text(), 0..9_usize, 0..9_usize, any::<bool>()).prop_map(|(field, start, length, stays)| Place {
+            field: field.into(),
+            span: start..start + length,
+            stays,
+        })
+    }
+
     fn prompt() -> impl Strategy<Value = Prompt<'static>> {
         prop_oneof![
             Just(Prompt::Absent),
@@ -573,7 +606,7 @@ mod tests {
             kind in prop::sample::select(&[Kind::Llm, Kind::Tool, Kind::Feedback][..]),
             texts in prop::collection::vec(option::of(text()), 14),
             prompt in prompt(),
-            context in prop::collection::vec((option::of(text()), text()), 0..3),
+            context in prop::collection::vec((option::of(text()), text(), option::of(place())), 0..3),
             tool_calls in prop::collection::vec(call(), 0..2),
             json in (option::of(json()), option::of(json()), option::of(json())),
             times in (option::of(0.0..1e9), option::of(0.0..1e9), option::of(0.0..1e9)),
@@ -593,7 +626,8 @@ mod tests {
             (record.host, record.level, record.system, record.response) = (next(), next(), next(), next());
             (record.finish_reason, record.error, record.tool, record.label) = (next(), next(), next(), next());
             (record.prompt, record.tool_calls, record.timestamp_ms, record.scope) = (prompt, tool_calls, timestamp_ms, scope);
-            record.context = context.into_iter().map(|(id, text)| Passage { id: id.map(Into::into), text: text.into() }).collect();
+            let passage = |(id, text, place): (Option<String>, String, _)| Passage { id: id.map(Into::into), text: text.into(), place };
+            record.context = context.into_iter().map(passage).collect();
             // No argument is as good as none; no other value may be null.
             let some = |value: Option<Json<'static>>| value.filter(|value| !value.is_null());
             (record.result, record.tools, record.rules) = (json.0, some(json.1.clone()), some(json.2));

@@ -312,7 +312,7 @@ mod tests {
         assert_eq!(ratio(&system), 1.0);
         let response = Record { response: Some(OVERRIDE.into()), ..prompt("What is the weather?") };
         assert_eq!(ratio(&response), 1.0);
-        let passage = Passage { text: format!("The weather is fine. {OVERRIDE}").into(), id: None };
+        let passage = Passage { text: format!("The weather is fine. {OVERRIDE}").into(), id: None, place: None };
         let context = Record { context: vec![passage], ..prompt("What is the weather?") };
         assert!(ratio(&context) >= scale::BLOCK_RATIO);
         assert_eq!(assess(&context).findings[0].field, "/context/0");

@@ -134,7 +134,7 @@ fn has_usage(value: &Json<'_>) -> bool {
 fn retrieved(mut chunk: Json<'_>) -> Option<Passage<'_>> {
     let mut context = chunk.take("retrievedContext").or_else(|| chunk.take("retrieved_context"))?;
     let text = take_text(&mut context, "text").filter(|text| !text.is_empty())?;
-    Some(Passage { id: take_text(&mut context, "title").or_else(|| take_text(&mut context, "uri")), text })
+    Some(Passage { id: take_text(&mut context, "title").or_else(|| take_text(&mut context, "uri")), text, place: None })
 }
 
 fn either<'a>(object: &mut Json<'a>, camel: &str, snake: &str) -> Option<Cow<'a, str>> {

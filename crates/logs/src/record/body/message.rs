@@ -213,7 +213,7 @@ impl<'a> Said<'a> {
             held.filter(|_| is_text).and_then(text_of)
         });
         match text {
-            Some(text) if !text.is_empty() => self.context.push(Passage { id, text }),
+            Some(text) if !text.is_empty() => self.context.push(Passage { id, text, place: None }),
             _ => self.notes.add(Note::MediaLeftOut),
         }
         None
@@ -457,7 +457,7 @@ pub(crate) fn passage(value: Json<'_>) -> Option<Passage<'_>> {
         }
         other => (None, other.to_compact_string().into()),
     };
-    (!text.is_empty()).then_some(Passage { id, text })
+    (!text.is_empty()).then_some(Passage { id, text, place: None })
 }
 
 /// The text of a result: that of its parts, or its JSON.

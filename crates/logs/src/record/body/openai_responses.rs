@@ -160,7 +160,11 @@ fn custom_call(mut item: Json<'_>) -> Option<ToolCall<'_>> {
 
 fn found_passage(mut result: Json<'_>) -> Option<Passage<'_>> {
     let text = take_text(&mut result, "text").filter(|text| !text.is_empty())?;
-    Some(Passage { id: take_text(&mut result, "filename").or_else(|| take_text(&mut result, "file_id")), text })
+    Some(Passage {
+        id: take_text(&mut result, "filename").or_else(|| take_text(&mut result, "file_id")),
+        text,
+        place: None,
+    })
 }
 
 fn is_item_type(kind: &str) -> bool {
