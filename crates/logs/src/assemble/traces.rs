@@ -23,7 +23,7 @@
 //! [`DEPTH_MAX`] spans. A span that comes when its trace has gone is merged where its twin has gone, else it is alone.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     mem,
 };
 
@@ -632,7 +632,7 @@ impl Trace {
             }
             for at in holding {
                 if let Some(record) = self.members[at].record_mut() {
-                    lend(record, &retrieval.documents);
+                    record.add_context(retrieval.documents.clone());
                 }
             }
         }
@@ -731,62 +731,7 @@ fn holds(record: &Record<'_>, documents: &[Passage<'_>]) -> bool {
     })
 }
 
-fn lend(record: &mut Record<'static>, documents: &[Passage<'static>]) {
-    let known: HashSet<u64> = record.context.iter().map(|passage| hash::name(&passage.text)).collect();
-    let new = documents.iter().filter(|document| !known.contains(&hash::name(&document.text)));
-    record.context.extend(new.cloned());
-}
-
 impl Record<'static> {
-    /// Takes what another record of the same call has and this one lacks.
-    pub(crate) fn fill(&mut self, other: Record<'static>) {
-        macro_rules! fill {
-            ($($field:ident),*) => { $(self.$field = self.$field.take().or(other.$field);)* };
-        }
-        fill!(
-            id,
-            timestamp_ms,
-            session_id,
-            model,
-            declared_model,
-            response_id,
-            provider,
-            host,
-            level,
-            system,
-            response
-        );
-        fill!(ttft_ms, prompt_tokens, response_tokens, cached_tokens, reasoning_tokens, finish_reason, error, rules);
-        fill!(expected_schema, tools, tool, call_id, args, result, label, feedback);
-        if self.prompt.is_absent() {
-            self.prompt = other.prompt;
-        }
-        if self.tool_calls.is_empty() {
-            self.tool_calls = other.tool_calls;
-        }
-        lend(self, &other.context);
-        if self.latency_ms.is_none() && self.execution_time_ms.is_none() {
-            (self.latency_ms, self.execution_time_ms) = (other.latency_ms, other.execution_time_ms);
-            self.latency_source = other.latency_source;
-        }
-        self.format.dialect = self.format.dialect.or(other.format.dialect);
-        self.notes.merge(other.notes);
-        self.problems.extend(other.problems);
-        if let (Some(span), Some(other)) = (&mut self.span, other.span) {
-            span.start_ns = span.start_ns.or(other.start_ns);
-            span.end_ns = span.end_ns.or(other.end_ns);
-            if let (Some(start), Some(end)) = (span.start_ns, span.end_ns)
-                && self.latency_ms.is_none()
-                && self.execution_time_ms.is_none()
-                && end >= start
-            {
-                let ms = (end - start) as f64 / 1e6;
-                *(if self.kind == Kind::Llm { &mut self.latency_ms } else { &mut self.execution_time_ms }) = Some(ms);
-                self.latency_source = Some(LatencySource::StartAndEnd);
-            }
-        }
-    }
-
     /// What the assistant said last is the answer, where no event tells one.
     fn answer_by_last(&mut self) {
         let Prompt::Messages(messages) = &mut self.prompt else { return };

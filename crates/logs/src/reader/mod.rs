@@ -26,7 +26,7 @@ use crate::{
     assemble::{self, Assembler, Limits},
     input::{Header, Shell, framing::split_values},
     record::{
-        Container, Entry, Format, Ignored, Note, Record, Rejected,
+        Container, Entry, Format, Ignored, Note, Rejected,
         call::Entries,
         json::{Json, ParseError},
         mapping::Mapping,
@@ -540,23 +540,12 @@ fn beside(found: Vec<Found<'_>>) -> Vec<Found<'_>> {
     if let Some(record) = record {
         for Found { values, .. } in silent {
             if let Values::One(Ok(Entry::Record(other))) = values {
-                complete(record, other);
+                record.fill(other);
+                record.notes.remove(Note::HealthOnly);
             }
         }
     }
     kept
-}
-
-/// What a record lacks, and another one of the same call has.
-fn complete<'a>(record: &mut Record<'a>, other: Record<'a>) {
-    macro_rules! fill {
-        ($($field:ident),*) => { $(record.$field = record.$field.take().or(other.$field);)* };
-    }
-    fill!(id, timestamp_ms, session_id, model, declared_model, provider, host, level, ttft_ms, finish_reason);
-    fill!(prompt_tokens, response_tokens, cached_tokens, reasoning_tokens);
-    if record.latency_ms.is_none() {
-        (record.latency_ms, record.latency_source) = (other.latency_ms, other.latency_source);
-    }
 }
 
 impl<'a> Values<'a> {
@@ -650,6 +639,7 @@ mod tests {
     use std::borrow::Cow;
 
     use super::*;
+    use crate::record::Record;
     use crate::record::{Kind, Problem, json::tests::values};
 
     const NATIVE: &str = include_str!("../../../../fixtures/records/native.jsonl");

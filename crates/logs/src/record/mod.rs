@@ -2,6 +2,7 @@
 //!
 //! - [`entry`]: what a value of a log turned out to be: a record, a fragment of one, or something without a call
 //! - [`format`](mod@format): what a record was written by: container and dialect
+//! - `fill`: what is known of one call from two places, in one record
 //! - [`fields`]: the fields of the normal form, and what logs call them
 //! - [`json`]: the borrowed JSON tree that a unit is parsed into
 //! - `scan`: why a text is not strict JSON, and what can be read of it all the same
@@ -18,6 +19,7 @@ pub(crate) mod body;
 pub(crate) mod call;
 pub mod entry;
 pub mod fields;
+mod fill;
 pub mod format;
 pub mod json;
 pub mod mapping;

@@ -170,6 +170,28 @@ pub(crate) fn fraction(value: &Json<'_>) -> Result<f64, Refusal> {
     if (0.0..=1.0).contains(&fraction) { Ok(fraction) } else { Err("is not between 0 and 1".into()) }
 }
 
+/// The bytes of a text in base64, with or without padding and line breaks; `None` for any other text.
+pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut held, mut bits) = (0_u32, 0);
+    for byte in text.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=') {
+        let digit = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        (held, bits) = ((held << 6 | u32::from(digit)) & 0xffff, bits + 6);
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push((held >> bits & 0xff) as u8);
+        }
+    }
+    Some(bytes)
+}
+
 /// Yes or no; also as `0` and `1`, and as text.
 pub(crate) fn flag(value: &Json<'_>) -> Result<bool, Refusal> {
     if let Json::Bool(flag) = value {

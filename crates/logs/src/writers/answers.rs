@@ -7,6 +7,7 @@
 //! - contests: `response_a` and `response_b`, `output_1` and `output_2`, `conversation_a` and `conversation_b`, with
 //!   `model_a`, `generator_1`, ...; a question with several turns is a list of them
 //! - lists: `completions`, `responses`, `answers`, `outputs` of objects with an answer and a model
+//! - judgments of models: `judgment` with `user_prompt`, by the first of `judge`
 //! - benchmarks: `choices` with `turns`; a file of their questions (`question_id`, `turns`) holds no call
 //! - gold answers: the first of `answers`; where they are calls of tools in JSON, those
 //! - rows of a text that is a conversation; tuning rows of Gemini (`contents`)
@@ -118,6 +119,7 @@ pub(super) const WRITER: Writer = Writer {
         "chat",
         "contents",
         "message_tree_id",
+        "judgment",
     ],
     matches: |value| Shape::of(value).is_some(),
     read,
@@ -145,12 +147,17 @@ enum Shape {
     Contents,
     /// A tree of messages.
     Tree,
+    /// What a model that judges was asked and answered.
+    Judgment,
 }
 
 impl Shape {
     fn of(value: &Json<'_>) -> Option<Shape> {
         if value.get("message_tree_id").is_some() && value.pointer("/prompt/replies").is_some() {
             return Some(Shape::Tree);
+        }
+        if has_all(value, &["judgment", "user_prompt", "judge"]) {
+            return Some(Shape::Judgment);
         }
         if let Some(two) =
             PREFERENCES.into_iter().find(|two| two.iter().all(|key| value.get(key).is_some_and(is_given)))
@@ -251,6 +258,7 @@ fn has_meaning(value: &Json<'_>, field: Field) -> bool {
 struct Given<'a> {
     answer: Json<'a>,
     model: Option<Json<'a>>,
+    system: Option<Json<'a>>,
 }
 
 /// Reads a row.
@@ -261,6 +269,7 @@ fn read<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
     let given: Vec<Given<'a>> = match shape {
         Shape::Questions => return entries.skipped(CONTAINER, "a question of a benchmark"),
         Shape::Tree => return tree(value, entries),
+        Shape::Judgment => vec![judgment(&mut value)],
         Shape::Gold => return gold(value, entries),
         Shape::Two(keys) => keys.into_iter().map(|key| two(&mut value, key)).collect(),
         Shape::Contest(stem, signs) => signs.into_iter().map(|sign| contestant(&mut value, stem, sign)).collect(),
@@ -268,9 +277,11 @@ fn read<'a>(mut value: Json<'a>, entries: &mut Entries<'a>) {
         Shape::Benchmark => turns(&mut value),
         Shape::Text(key) => {
             let messages = take_text(&mut value, key).and_then(|text| transcript::messages(&text));
-            vec![Given { answer: Json::Array(messages.unwrap_or_default()), model: None }]
+            vec![Given { answer: Json::Array(messages.unwrap_or_default()), model: None, system: None }]
         }
-        Shape::Contents => vec![Given { answer: value.take("contents").unwrap_or_default(), model: None }],
+        Shape::Contents => {
+            vec![Given { answer: value.take("contents").unwrap_or_default(), model: None, system: None }]
+        }
     };
     let forgotten = given.len().saturating_sub(ANSWERS_MAX);
     for given in given.into_iter().take(ANSWERS_MAX) {
@@ -287,7 +298,7 @@ fn two<'a>(row: &mut Json<'a>, key: &str) -> Given<'a> {
     let answer = row.take(key).unwrap_or_default();
     let names = [format!("{key}_model"), format!("{key}-model"), format!("model_{key}")];
     let model = names.iter().find_map(|name| row.take(name));
-    Given { answer, model }
+    Given { answer, model, system: None }
 }
 
 /// The answer of a contestant.
@@ -296,7 +307,7 @@ fn contestant<'a>(row: &mut Json<'a>, stem: &str, sign: &str) -> Given<'a> {
     let sign = sign.trim_start_matches("_model");
     let names = MODELS.iter().map(|model| format!("{model}{sign}")).chain([format!("{stem}{sign}_model")]);
     let model = names.into_iter().find_map(|name| row.take(&name));
-    Given { answer, model }
+    Given { answer, model, system: None }
 }
 
 /// The answers of a list.
@@ -310,7 +321,9 @@ fn list<'a>(row: &mut Json<'a>, key: &str) -> Vec<Given<'a>> {
         let named = ["model", "model_name", "generator"].into_iter().find_map(|key| answer.take(key));
         let model = named.or_else(|| models[index].take());
         let text = answer_in(&answer).and_then(|key| answer.take(key));
-        Given { answer: text.unwrap_or(answer), model }
+        let system =
+            answer.take("custom_system_prompt").filter(|system| system.as_str().is_some_and(|text| !text.is_empty()));
+        Given { answer: text.unwrap_or(answer), model, system }
     };
     answers.into_iter().enumerate().map(of).collect()
 }
@@ -324,7 +337,21 @@ fn turns<'a>(row: &mut Json<'a>) -> Vec<Given<'a>> {
         _ => None,
     });
     let answer = |mut turn: Json<'a>| turn.take("content").unwrap_or(turn);
-    turns.flatten().map(|turn| Given { answer: answer(turn), model: model.clone() }).collect()
+    turns.flatten().map(|turn| Given { answer: answer(turn), model: model.clone(), system: None }).collect()
+}
+
+/// What a judge answered, which has the first name of a pair: the second is its way to ask.
+fn judgment<'a>(row: &mut Json<'a>) -> Given<'a> {
+    let answer = row.take("judgment").unwrap_or_default();
+    let model = match row.take("judge") {
+        Some(Json::Array(names)) => names.into_iter().next(),
+        name => name,
+    };
+    let asked = row.take("user_prompt").unwrap_or_default();
+    if let Json::Object(entries) = row {
+        entries.push(("prompt".into(), asked));
+    }
+    Given { answer, model, system: None }
 }
 
 /// A row with gold answers: the first of them.
@@ -352,7 +379,7 @@ fn gold<'a>(mut row: Json<'a>, entries: &mut Entries<'a>) {
     {
         entries.push(("tools".into(), decoded(tools)));
     }
-    let mut record = record(&row, Given { answer, model: None });
+    let mut record = record(&row, Given { answer, model: None, system: None });
     if let (Ok(record), true) = (&mut record, note) {
         record.notes.add(Note::FurtherAnswers);
     }
@@ -383,7 +410,7 @@ fn tree<'a>(mut row: Json<'a>, entries: &mut Entries<'a>) {
                 ("session_id", id.clone()),
             ];
             let own = own.into_iter().filter_map(|(key, value)| Some((key.into(), value?)));
-            let given = Given { answer: Json::Array(way.clone()), model: message.take("model_name") };
+            let given = Given { answer: Json::Array(way.clone()), model: message.take("model_name"), system: None };
             entries.push(record(&Json::Object(own.collect()), given).map(crate::record::Entry::Record));
         }
         waiting.extend(replies.into_iter().rev().map(|reply| (way.clone(), reply)));
@@ -395,7 +422,7 @@ fn tree<'a>(mut row: Json<'a>, entries: &mut Entries<'a>) {
 
 /// The record of a row with one of its answers.
 fn record<'a>(row: &Json<'a>, given: Given<'a>) -> Result<Record<'a>, String> {
-    let Given { answer, model } = given;
+    let Given { answer, model, system } = given;
     let mut entries: Vec<(Cow<'a, str>, Json<'a>)> = row.as_object().unwrap_or_default().to_vec();
     let turns = turns_of(&mut entries, answer);
     let answer = match turns {
@@ -415,6 +442,10 @@ fn record<'a>(row: &Json<'a>, given: Given<'a>) -> Result<Record<'a>, String> {
         }
     };
     entries.push(("response".into(), answer));
+    if let Some(system) = system {
+        entries.retain(|(key, _)| !matches!(key.as_ref(), "system" | "system_prompt"));
+        entries.push(("system".into(), system));
+    }
     if let Some(model) = model {
         entries.retain(|(key, _)| !fields::meanings(key).iter().any(|target| target.field == Field::Model));
         entries.push(("model".into(), model));

@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 
-use super::Writer;
+use super::{Writer, has_all};
 use crate::record::{
     Container, Format, Ignored,
     body::{
@@ -27,15 +27,30 @@ const CONTAINER: Container = Container::named("datadog");
 pub(super) const WRITER: Writer = Writer {
     container: CONTAINER,
     about: "spans of LLM Observability, as they are sent and exported",
-    told_by: "`start_ns` with `meta` or `span_kind`",
-    marks: &["start_ns"],
-    matches: |value| {
-        value.get("meta").is_some_and(|meta| meta.as_object().is_some())
-            || (value.get("span_kind").is_some() && value.get("span_id").is_some())
+    told_by: "`start_ns` with `meta` or `span_kind`; `spans` of these",
+    marks: &["start_ns", "spans"],
+    matches: |value| is_span(value) || spans(value).is_some_and(|spans| spans.iter().all(is_span)),
+    read: |mut value, entries| {
+        if is_span(&value) {
+            return entries.push(read(value));
+        }
+        if let Some(Json::Array(spans)) = value.take("spans") {
+            spans.into_iter().for_each(|span| entries.push(read(span)));
+        }
     },
-    read: |value, entries| entries.push(read(value)),
     joiner: None,
 };
+
+fn is_span(value: &Json<'_>) -> bool {
+    value.get("start_ns").is_some()
+        && (value.get("meta").is_some_and(|meta| meta.as_object().is_some())
+            || has_all(value, &["span_kind", "span_id"]))
+}
+
+/// The spans of a payload.
+fn spans<'v, 'a>(value: &'v Json<'a>) -> Option<&'v [Json<'a>]> {
+    value.get("spans")?.as_array().filter(|spans| !spans.is_empty())
+}
 
 fn read(mut value: Json<'_>) -> Outcome<'_> {
     let mut meta = value.take("meta").map(decoded).unwrap_or_default();

@@ -7,8 +7,10 @@
 //!   are merged by id. So are the parts of a form (`post.ID`, `post.ID.inputs`), where a log has them by their names
 //! - the root of a trace whose other runs are not in the log is what they were asked and answered
 //! - messages are bodies of a provider, or LangChain's serialised ones
+//! - runs of LongTracer (`run_id`, `project_name`) are read alike: their answers stand in `outputs`, beside the model, and what
+//!   a run prepares is no call
 //!
-//! **Source**: langsmith 0.0.60 to 0.15, `RunTree`, `client.py`; times in RFC 3339 or in milliseconds since 1970.
+//! **Source**: langsmith 0.0.60 to 0.15, `RunTree`, `client.py`; longtracer 0.1 to 0.3, `guard/tracer.py`, `adapters`; times in RFC 3339 or in milliseconds since 1970.
 
 use super::Writer;
 use crate::{
@@ -17,12 +19,14 @@ use crate::{
     record::{
         Container, Entry, Format, Fragment, Ignored,
         body::{
+            self,
             message::{passages, take_name, take_text},
             unwrapped,
             usage::Usage,
         },
         call::{Call, Entries, Outcome, decoded, is_said, name_at},
         json::Json,
+        values::Unit,
     },
 };
 
@@ -134,22 +138,43 @@ fn run(mut value: Json<'_>) -> Outcome<'_> {
         "tool" => Call::tool(CONTAINER, take_name(&mut value, "name")),
         _ => Call::llm(CONTAINER),
     };
+    let is_longtracer = value.get("run_id").is_some() && value.get("project_name").is_some();
     let mut extra = value.take("extra").map(decoded).unwrap_or_default();
     let metadata = extra.take("metadata").or_else(|| value.take("metadata")).map(decoded).unwrap_or_default();
     let mut parameters = extra.take("invocation_params").unwrap_or_default();
-    call.record.id = take_name(&mut value, "id");
+    call.record.id = take_name(&mut value, "id").or_else(|| take_name(&mut value, "run_id"));
     call.record.session_id =
         ["thread_id", "session_id", "conversation_id"].iter().find_map(|key| name_at(&metadata, &[key]));
     call.record.provider = name_at(&metadata, &["ls_provider"]);
     let first_token = value.take("first_token_time").or_else(|| first_token_event(&value));
-    call.times(value.take("start_time"), value.take("end_time"), first_token);
-    let (trace_id, parent_id) = (take_name(&mut value, "trace_id"), take_name(&mut value, "parent_run_id"));
+    // LongTracer corrects its durations, and not its moments.
+    let took = value.take("duration_ms").filter(|took| is_longtracer && is_said(took));
+    let end = value.take("end_time").filter(|_| took.is_none());
+    call.times(value.take("start_time"), end, first_token);
+    call.reported_latency(took.as_ref(), Unit::Ms);
+    let parent_id = take_name(&mut value, "parent_run_id").or_else(|| take_name(&mut value, "parent_id"));
+    let trace_id = take_name(&mut value, "trace_id");
     let id = call.record.id.clone();
     call.span(trace_id, id, parent_id);
-    let [inputs, outputs] = ["inputs", "outputs"].map(|key| value.take(key).map(decoded));
+    let [inputs, mut outputs] = ["inputs", "outputs"].map(|key| value.take(key).map(decoded));
     let error = take_text(&mut value, "error").filter(|error| !error.is_empty());
     let skipped = |what| Ignored::skipped(Format::of(CONTAINER), what);
     match &*kind {
+        "llm" if is_longtracer => {
+            let model = outputs.as_ref().and_then(|outputs| name_at(outputs, &["model"]));
+            call.requested = model.filter(|model| !model.is_empty());
+            let Some((answer, _)) = outputs.and_then(body::named_answer) else {
+                return Ok(call.without_call(skipped("a step that prepares a call"), Vec::new()));
+            };
+            call.ask(inputs.filter(body::is_question));
+            call.answered(answer);
+        }
+        "tool" if is_longtracer => {
+            let mut given = outputs.take().unwrap_or_default();
+            call.record.tool = take_name(&mut given, "tool").or(call.record.tool.take());
+            call.args(inputs.filter(|inputs| inputs.as_object().is_some_and(|entries| !entries.is_empty())));
+            call.result(["output", "output_preview"].into_iter().find_map(|key| given.take(key)));
+        }
         "llm" => {
             call.requested = name_at(&metadata, &["ls_model_name"])
                 .or_else(|| name_at(&parameters, &["model"]))

@@ -12,6 +12,7 @@
 //! **Limits**: a key of a writer in a record of somebody else can mislead; `--format-in` overrides.
 
 mod adk;
+mod agentguard;
 mod agents;
 mod answers;
 mod attributes;
@@ -26,16 +27,22 @@ mod codex;
 mod coding;
 mod conversation;
 mod datadog;
+mod deepeval;
 mod evals;
 mod exports;
 mod gemini_cli;
+mod har;
+mod haystack;
 mod helicone;
+mod helm;
 mod inspect;
 mod jaeger;
+mod kong;
 mod langfuse;
 mod langsmith;
 mod lines;
 mod litellm;
+mod lm_eval;
 mod log_event;
 mod mcp;
 mod mlflow;
@@ -109,6 +116,13 @@ pub static WRITERS: &[&Writer] = &[
     &inspect::WRITER,
     &promptfoo::WRITER,
     &evals::WRITER,
+    &helm::WRITER,
+    &lm_eval::WRITER,
+    &deepeval::WRITER,
+    &har::WRITER,
+    &kong::WRITER,
+    &haystack::WRITER,
+    &agentguard::WRITER,
     &datadog::WRITER,
     &newrelic::WRITER,
     &jaeger::JAEGER,

@@ -8,11 +8,11 @@
 //! | OpenAI Agents | `span_data.type` | `span_data.input`, `.output` | spans and traces, one a line |
 //! | Braintrust | `span_attributes.type` | `input`, `output` | `root_span_id`, `span_parents`; `metrics.start`, `.end` in seconds |
 //! | Opik | `type` | `input`, `output` | traces and spans apart, or `trace` and `spans` |
-//! | Datadog | `meta.kind` | `meta.input`, `.output` | `spans`; `start_ns`, `duration` |
 //! | Galileo, LangWatch | `type` | `input`, `output`, also below `value` | `spans` within a trace, within steps |
 //! | HoneyHive | `event_type` | `inputs`, `outputs` | `session_id` is the trace |
 //! | Literal AI, Chainlit | `type` | `generation`, `input`, `output` | `threadId`, `parentId` |
 //! | Lunary | `type` | `input`, `output` | events (`start`, `end`, `error`) of a `runId`, which are merged |
+//! | deepeval | `type` | `input`, `output` | lists by kind: `llmSpans`, `toolSpans`, ... |
 //! | Parea | | `inputs` with a `configuration`, `output` | `root_trace_id` |
 //!
 //! - a step of a model is a call, a tool or function one of a tool; a retrieval gives documents; all others repeat what is
@@ -20,14 +20,13 @@
 //! - a `response` of OpenAI Agents names a response that is not in the log: its tokens and times are
 //! - a time to the first token below `metrics` is in seconds
 //!
-//! **Source**: openai-agents 0.1 to 0.8 `tracing/span_data.py`; braintrust `logger.py`; opik REST API; dd-trace-py
-//! `llmobs/_writer.py`; the API references of the others.
+//! **Source**: openai-agents 0.1 to 0.8 `tracing/span_data.py`; braintrust `logger.py`; opik REST API; the API references of the others.
 //!
 //! **Limits**: steps lie at most [`DEPTH_MAX`] deep.
 
 use std::borrow::Cow;
 
-use super::{Writer, has_any, native};
+use super::{Writer, has_all, has_any, native};
 use crate::{
     assemble::merges::{Merges, Parts},
     hash,
@@ -50,14 +49,14 @@ const CONTAINER: Container = Container::named("steps");
 /// Steps of traces.
 pub(super) const WRITER: Writer = Writer {
     container: CONTAINER,
-    about: "steps of traces: OpenAI Agents, Braintrust, Opik, Datadog, Galileo, LangWatch, HoneyHive, Literal AI, Lunary, Parea",
-    told_by: "a kind of step (`type`, `span_data.type`, `span_attributes.type`, `meta.kind`, `event_type`) with an id of a \
+    about: "steps of traces: OpenAI Agents, Braintrust, Opik, Galileo, LangWatch, HoneyHive, Literal AI, Lunary, Parea, deepeval",
+    told_by: "a kind of step (`type`, `span_data.type`, `span_attributes.type`, `event_type`) with an id of a \
               trace or a parent, and something that went in or came out; `workflow_name`",
     marks: &[
         "span_data",
         "span_attributes",
-        "meta",
         "spans",
+        "llmSpans",
         "traces",
         "trace_id",
         "traceId",
@@ -91,13 +90,15 @@ const PARTS: Parts = Parts {
 const DEPTH_MAX: usize = 32;
 
 /// Where a step says what it is, beside at its top.
-const INNER: [&str; 4] = ["span_data", "span_attributes", "meta", "attributes"];
+const INNER: [&str; 3] = ["span_data", "span_attributes", "attributes"];
 /// Names of the kind of a step.
 const KINDS: [&str; 9] =
     ["type", "kind", "span.kind", "span_type", "spanType", "span_kind", "spanKind", "event_type", "step_type"];
-const TRACES: [&str; 6] = ["trace_id", "traceId", "root_span_id", "root_trace_id", "threadId", "session_id"];
-const IDS: [&str; 7] = ["span_id", "spanId", "id", "run_id", "runId", "event_id", "trace_id"];
-const PARENTS: [&str; 8] = [
+const TRACES: [&str; 7] =
+    ["trace_id", "traceId", "traceUuid", "root_span_id", "root_trace_id", "threadId", "session_id"];
+const IDS: [&str; 8] = ["span_id", "spanId", "id", "uuid", "run_id", "runId", "event_id", "trace_id"];
+const PARENTS: [&str; 9] = [
+    "parentUuid",
     "parent_span_id",
     "parentSpanId",
     "parent_id",
@@ -109,23 +110,16 @@ const PARENTS: [&str; 8] = [
 ];
 const INPUTS: [&str; 2] = ["input", "inputs"];
 const OUTPUTS: [&str; 2] = ["output", "outputs"];
-const STARTS: [&str; 9] = [
-    "start_time",
-    "startTime",
-    "started_at",
-    "startedAt",
-    "start_ns",
-    "start_timestamp",
-    "start",
-    "createdAt",
-    "created_at",
-];
+const STARTS: [&str; 8] =
+    ["start_time", "startTime", "started_at", "startedAt", "start_timestamp", "start", "createdAt", "created_at"];
 const ENDS: [&str; 8] =
     ["end_time", "endTime", "ended_at", "endedAt", "finished_at", "end_timestamp", "end", "completed_at"];
 const SESSIONS: [&str; 6] = ["thread_id", "conversation_id", "session_id", "sessionId", "group_id", "threadId"];
 const MODELS: [&str; 4] = ["model", "model_name", "modelName", "model_id"];
 /// What holds steps within a step.
 const CHILDREN: [&str; 5] = ["spans", "children", "child_spans", "steps", "child_runs"];
+/// Lists of the steps of a trace of deepeval, by kind.
+const LISTS: [&str; 5] = ["baseSpans", "agentSpans", "llmSpans", "retrieverSpans", "toolSpans"];
 
 /// What a step is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,9 +143,9 @@ impl Kind {
             "tool" | "function" | "tool_call" | "function_call" => Kind::Tool,
             "retriever" | "retrieval" | "rerank" | "reranker" | "rag" | "vector_db" => Kind::Retrieval,
             "embedding" | "embed" | "embeddings" => Kind::Embedding,
-            "chain" | "agent" | "workflow" | "task" | "span" | "step" | "trace" | "root" | "run" | "general"
-            | "session" | "thread" | "turn" | "custom" | "pipeline" | "operation" | "undefined" | "eval" | "graph"
-            | "node" | "query" | "component" | "module" => Kind::Frame,
+            "base" | "chain" | "agent" | "workflow" | "task" | "span" | "step" | "trace" | "root" | "run"
+            | "general" | "session" | "thread" | "turn" | "custom" | "pipeline" | "operation" | "undefined"
+            | "eval" | "graph" | "node" | "query" | "component" | "module" => Kind::Frame,
             "handoff" => Kind::Other("a handoff"),
             "guardrail" | "moderation" => Kind::Other("a guardrail"),
             "evaluator" | "evaluation" | "score" | "scorer" | "facet" => Kind::Other("an evaluation"),
@@ -227,14 +221,12 @@ fn holds_steps(value: &Json<'_>) -> bool {
     let is_list = |list: &Json<'_>| {
         list.as_array().is_some_and(|steps| {
             let is_one = |step: &Json<'_>| {
-                is_step(step)
-                    || (kind_of(step).is_some()
-                        && (has_any(step, &INPUTS) || has_any(step, &OUTPUTS) || has_any(step, &["meta"])))
+                is_step(step) || (kind_of(step).is_some() && (has_any(step, &INPUTS) || has_any(step, &OUTPUTS)))
             };
             !steps.is_empty() && steps.iter().all(is_one)
         })
     };
-    value.get("spans").is_some_and(is_list)
+    value.get("spans").is_some_and(is_list) || has_all(value, &["uuid", "llmSpans", "baseSpans"])
 }
 
 fn read<'a>(mut value: Json<'a>, outer: &Outer<'a>, depth: usize, entries: &mut Entries<'a>) {
@@ -248,6 +240,12 @@ fn read<'a>(mut value: Json<'a>, outer: &Outer<'a>, depth: usize, entries: &mut 
         Some(Json::Array(steps)) if steps.iter().any(|step| step.as_object().is_some()) => value.take(key),
         _ => None,
     });
+    let listed: Vec<Json<'a>> = LISTS
+        .iter()
+        .filter_map(|key| if let Some(Json::Array(steps)) = value.take(key) { Some(steps) } else { None })
+        .flatten()
+        .collect();
+    let children = children.or_else(|| (!listed.is_empty()).then_some(Json::Array(listed)));
     let mut inside = Outer {
         trace_id: first_name(&value, &TRACES).or_else(|| outer.trace_id.clone()),
         parent_id: first_name(&value, &IDS),
@@ -312,13 +310,7 @@ fn first_name<'a>(value: &Json<'a>, keys: &[&str]) -> Option<Cow<'a, str>> {
 
 fn session_of<'a>(value: &Json<'a>) -> Option<Cow<'a, str>> {
     let own = || first_name(value, &SESSIONS);
-    own().or_else(|| first_name(value.get("metadata")?, &SESSIONS)).or_else(|| tagged(value, "session_id:"))
-}
-
-/// The value of a tag, where tags are a list of `name:value`.
-fn tagged<'a>(value: &Json<'a>, name: &str) -> Option<Cow<'a, str>> {
-    let tags = value.get("tags")?.as_array()?.iter();
-    tags.filter_map(Json::as_str).find_map(|tag| Some(tag.strip_prefix(name)?.to_owned().into()))
+    own().or_else(|| first_name(value.get("metadata")?, &SESSIONS))
 }
 
 /// Reads one step.
@@ -336,6 +328,11 @@ fn step<'a>(mut value: Json<'a>, outer: &Outer<'a>, entries: &mut Entries<'a>) {
         of(&mut inside).or_else(|| of(&mut value)).map(|held| held_of(decoded(held)))
     });
     let error = error_in(&mut value, &mut inside);
+    // Braintrust calls an embedding a step of a model.
+    let kind = match &output {
+        Some(given) if kind == Kind::Llm && is_embedding(given) => Kind::Embedding,
+        _ => kind,
+    };
     let noun = |what| Ignored::skipped(Format::of(CONTAINER), what);
     let outcome = match kind {
         Kind::Llm => {
@@ -361,6 +358,11 @@ fn step<'a>(mut value: Json<'a>, outer: &Outer<'a>, entries: &mut Entries<'a>) {
         Kind::Other(what) => call.without_call(noun(what), Vec::new()),
     };
     entries.push(Ok(outcome));
+}
+
+/// Whether what came out are vectors, or their length.
+fn is_embedding(output: &Json<'_>) -> bool {
+    has_any(output, &["embedding_length", "embedding_count"]) || body::no_call(output) == Some("an embedding")
 }
 
 /// What went in or came out, without what some put around it to say its type.
@@ -403,13 +405,9 @@ fn times<'a>(call: &mut Call<'a>, value: &mut Json<'a>) {
         let nested = moments.iter_mut().find_map(|place| keys.iter().find_map(|key| place.take(key).filter(is_said)));
         nested.or_else(|| keys.iter().find_map(|key| value.take(key).filter(is_said)))
     };
-    let is_ns = value.get("start_ns").is_some();
     let (start, end) = (first(value, &STARTS), first(value, &ENDS));
     let first_token = first(value, &["first_token_at"]);
     call.times(start, end, first_token);
-    if is_ns {
-        call.reported_latency(value.take("duration").as_ref(), Unit::Ns);
-    }
     for (path, unit) in [("/metrics/duration_ns", Unit::Ns), ("/duration_ns", Unit::Ns)] {
         call.reported_latency(value.pointer(path), unit);
     }

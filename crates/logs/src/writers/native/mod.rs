@@ -211,27 +211,11 @@ pub(super) fn complete<'a>(object: Json<'a>, record: &mut Record<'a>) {
     }
     draft.read_conversation(&mut other);
     draft.guess_nested(&mut other);
-    macro_rules! fill {
-        ($($field:ident),*) => { $(record.$field = record.$field.take().or(other.$field);)* };
+    other.problems = draft.problems;
+    if !record.context.is_empty() {
+        other.context.clear();
     }
-    fill!(id, timestamp_ms, session_id, model, declared_model, response_id, provider, host, level, system, response);
-    fill!(ttft_ms, prompt_tokens, response_tokens, cached_tokens, reasoning_tokens, finish_reason, error, rules);
-    fill!(expected_schema, tools, tool, call_id, args, result, label);
-    if record.prompt.is_absent() {
-        record.prompt = other.prompt;
-    }
-    if record.context.is_empty() {
-        record.context = other.context;
-    }
-    if record.tool_calls.is_empty() {
-        record.tool_calls = other.tool_calls;
-    }
-    if record.latency_ms.is_none() && record.execution_time_ms.is_none() {
-        (record.latency_ms, record.execution_time_ms) = (other.latency_ms, other.execution_time_ms);
-        record.latency_source = other.latency_source;
-    }
-    record.notes.merge(other.notes);
-    record.problems.append(&mut draft.problems);
+    record.fill(other);
 }
 
 /// As [`lend`], and what stands one level down, below [`NESTED`].
