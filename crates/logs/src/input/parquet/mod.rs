@@ -350,7 +350,7 @@ mod tests {
         for batch_bytes in [1, 1000, 1 << 30] {
             assert!(read(table(5000), &Limits { batch_bytes, ..Limits::default() }) == whole, "{batch_bytes}");
         }
-        let small = read(table(5000), &Limits { max_record_bytes: 90, ..Limits::default() });
+        let small = read(table(5000), &Limits { max_record_bytes: 75, ..Limits::default() });
         assert!(small.len() == 5000 && small[4998].1.starts_with("!Rejected(TooLarge { bytes: "), "{:?}", small[4998]);
     }
 
