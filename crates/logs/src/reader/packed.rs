@@ -1,7 +1,8 @@
 //! Values that log systems pack into texts: JSON, JSON behind some words, base64 of it (Kinesis, Pub/Sub, CloudEvents), base64
 //! of gzip (CloudWatch's subscriptions), a list of bytes (journald).
 //!
-//! **Limits**: base64 is told by how it begins when it holds JSON or gzip; gzip unpacks to at most [`UNPACKED_BYTES_MAX`].
+//! **Limits**: base64 is told by how it begins when it holds JSON or gzip, and looked into once; gzip unpacks to at most
+//! [`UNPACKED_BYTES_MAX`], and to [`UNPACKED_RATIO_MAX`] times its size, so that many small ones are no bomb either.
 
 use std::{borrow::Cow, io::Read as _};
 
@@ -11,7 +12,10 @@ use super::text_line::{self, Line};
 use crate::record::json::Json;
 
 /// Bytes to which a text in gzip unpacks at most; beyond that it is left alone.
-const UNPACKED_BYTES_MAX: u64 = 64 << 20;
+const UNPACKED_BYTES_MAX: u64 = 16 << 20;
+
+/// Bytes that one byte of gzip stands for at most; of logs it is about ten.
+const UNPACKED_RATIO_MAX: u64 = 64;
 
 /// How base64 begins when it holds `{"`, `{ `, `{\n`, `[{`, `[[`, `["`, `[ `, `[\n` or gzip.
 const BASE64_BEGINS: [&str; 9] = ["eyJ", "eyA", "ewo", "ew0", "W3s", "W1s", "WyJ", "Wwo", "H4s"];
@@ -29,7 +33,8 @@ pub(super) fn unpacked<'a>(text: &Cow<'a, str>) -> Option<Json<'a>> {
         && let Some(bytes) = from_base64(trimmed)
     {
         let text = String::from_utf8(gunzipped(bytes)?).ok()?;
-        return Some(unpacked(&Cow::Owned::<str>(text))?.into_owned());
+        let plain = text.trim_start().starts_with(['{', '[']).then_some(Cow::Owned::<str>(text))?;
+        return Some(unpacked(&plain)?.into_owned());
     }
     behind(text)
 }
@@ -67,9 +72,10 @@ fn gunzipped(bytes: Vec<u8>) -> Option<Vec<u8>> {
     if !bytes.starts_with(GZIP) {
         return Some(bytes);
     }
+    let bytes_max = UNPACKED_BYTES_MAX.min(bytes.len() as u64 * UNPACKED_RATIO_MAX);
     let mut unpacked = Vec::new();
-    MultiGzDecoder::new(bytes.as_slice()).take(UNPACKED_BYTES_MAX + 1).read_to_end(&mut unpacked).ok()?;
-    (unpacked.len() as u64 <= UNPACKED_BYTES_MAX).then_some(unpacked)
+    MultiGzDecoder::new(bytes.as_slice()).take(bytes_max + 1).read_to_end(&mut unpacked).ok()?;
+    (unpacked.len() as u64 <= bytes_max).then_some(unpacked)
 }
 
 /// The bytes that a text in base64 stands for, in either alphabet.
@@ -137,6 +143,9 @@ mod tests {
         assert_eq!(gunzipped(bytes).unwrap(), br#"{"prompt":"p"}"#);
         assert_eq!(gunzipped(b"plain".to_vec()).unwrap(), b"plain");
         assert_eq!(gunzipped(b"\x1f\x8bcut".to_vec()), None);
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(&vec![b' '; 1 << 20]).unwrap();
+        assert_eq!(gunzipped(encoder.finish().unwrap()), None, "a bomb");
     }
 
     #[test]
