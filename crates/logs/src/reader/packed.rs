@@ -9,7 +9,7 @@ use std::{borrow::Cow, io::Read as _};
 use flate2::read::MultiGzDecoder;
 
 use super::text_line::{self, Line};
-use crate::record::json::Json;
+use crate::record::{json::Json, values};
 
 /// Bytes to which a text in gzip unpacks at most; beyond that it is left alone.
 const UNPACKED_BYTES_MAX: u64 = 16 << 20;
@@ -30,7 +30,7 @@ pub(super) fn unpacked<'a>(text: &Cow<'a, str>) -> Option<Json<'a>> {
         return parsed.or_else(|| if trimmed.starts_with('[') { behind(text) } else { None });
     }
     if BASE64_BEGINS.iter().any(|begin| trimmed.starts_with(begin))
-        && let Some(bytes) = from_base64(trimmed)
+        && let Some(bytes) = values::base64(trimmed)
     {
         let text = String::from_utf8(gunzipped(bytes)?).ok()?;
         let plain = text.trim_start().starts_with(['{', '[']).then_some(Cow::Owned::<str>(text))?;
@@ -76,29 +76,6 @@ fn gunzipped(bytes: Vec<u8>) -> Option<Vec<u8>> {
     let mut unpacked = Vec::new();
     MultiGzDecoder::new(bytes.as_slice()).take(bytes_max + 1).read_to_end(&mut unpacked).ok()?;
     (unpacked.len() as u64 <= bytes_max).then_some(unpacked)
-}
-
-/// The bytes that a text in base64 stands for, in either alphabet.
-fn from_base64(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut count) = (0_u32, 0);
-    for byte in text.trim_end_matches('=').bytes().filter(|byte| !byte.is_ascii_whitespace()) {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(value);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-        }
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]

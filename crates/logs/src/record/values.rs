@@ -11,8 +11,9 @@
 //! **Limits**: a time without a zone is taken as UTC; times before 1970 are refused as numbers; dates of which nobody
 //! knows whether the day or the month comes first are not read, nor those without a year.
 
-use std::{borrow::Cow, str::FromStr};
+use std::{borrow::Cow, str::FromStr, sync::LazyLock};
 
+use data_encoding::{BASE64URL_NOPAD, Encoding};
 use jiff::{
     SignedDuration, Timestamp,
     civil::DateTime,
@@ -170,26 +171,17 @@ pub(crate) fn fraction(value: &Json<'_>) -> Result<f64, Refusal> {
     if (0.0..=1.0).contains(&fraction) { Ok(fraction) } else { Err("is not between 0 and 1".into()) }
 }
 
-/// The bytes of a text in base64, with or without padding and line breaks; `None` for any other text.
+/// The bytes of a text in base64 of either alphabet, with or without padding and line breaks; `None` for any other text.
 pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut held, mut bits) = (0_u32, 0);
-    for byte in text.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=') {
-        let digit = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
-        (held, bits) = ((held << 6 | u32::from(digit)) & 0xffff, bits + 6);
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((held >> bits & 0xff) as u8);
-        }
-    }
-    Some(bytes)
+    static LENIENT: LazyLock<Option<Encoding>> = LazyLock::new(|| {
+        let mut specification = BASE64URL_NOPAD.specification();
+        specification.check_trailing_bits = false;
+        specification.ignore.push_str(" \t\r\n=");
+        specification.translate.from.push_str("+/");
+        specification.translate.to.push_str("-_");
+        specification.encoding().ok()
+    });
+    LENIENT.as_ref()?.decode(text.as_bytes()).ok()
 }
 
 /// Yes or no; also as `0` and `1`, and as text.
