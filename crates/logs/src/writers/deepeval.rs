@@ -6,7 +6,7 @@
 //! - `completion_time` is in seconds; the model is that of the `hyperparameters` of the run
 //! - the scores of metrics are opinions, and not read
 //!
-//! **Source**: deepeval 1.0 to 3.7, `test_case/llm_test_case.py`, `test_run/api.py`, `dataset/dataset.py`.
+//! **Source**: deepeval's `LLMTestCase`, `TestRun` and data sets; a data set that deepeval wrote.
 
 use std::borrow::Cow;
 

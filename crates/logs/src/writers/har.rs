@@ -5,7 +5,7 @@
 //! - `startedDateTime` is the beginning, `time` what all of it took in milliseconds
 //! - where the body of the request names no model, the address may (`/models/NAME:`, `/deployments/NAME/`)
 //!
-//! **Source**: HAR 1.2; mitmproxy 11 `addons/savehar.py`, Chromium's and Firefox's exports.
+//! **Source**: HAR 1.2; a capture of mitmproxy.
 //!
 //! **Limits**: forms and binary bodies are not read.
 

@@ -4,7 +4,7 @@
 //!   embedders hold no call, all other components and pipelines repeat what is in them
 //! - `replies` are texts, with `meta` beside them, or messages, with `meta` in them; the first is the answer
 //!
-//! **Source**: haystack-ai 2.0 to 2.18, `core/pipeline/base.py`, `tracing/logging_tracer.py`, `dataclasses/chat_message.py`.
+//! **Source**: the classes of haystack-ai (`ChatMessage`, `LoggingTracer`) by name; not checked against a run.
 //!
 //! **Limits**: such spans have neither ids nor times, unless the tracer adds some.
 

@@ -7,7 +7,7 @@
 //!   state: they hold no call of their own.
 //!   Those of `instances.json` are questions
 //!
-//! **Source**: crfm-helm 0.2 to 0.5, `common/request.py`, `benchmark/adaptation/request_state.py`, `benchmark/runner.py`.
+//! **Source**: the classes of crfm-helm (`Request`, `RequestState`) by name; not checked against files of a run.
 
 use super::{Writer, has_all, has_any};
 use crate::record::{

@@ -5,7 +5,7 @@
 //! - the request and the response beside them are those of HTTP, and say only how it ended
 //! - embeddings hold no call
 //!
-//! **Source**: Kong Gateway 3.6 to 3.11, `kong/llm/plugin/observability.lua`, AI audit log reference.
+//! **Source**: Kong's reference of AI audit logs; not checked against a log of a gateway.
 
 use super::{Writer, has_any};
 use crate::record::{

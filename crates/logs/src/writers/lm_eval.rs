@@ -6,7 +6,7 @@
 //! - a document is written once for each filter with the same answer, which is one call
 //! - `doc` and `target` are the data set's, and no text of the model
 //!
-//! **Source**: lm-evaluation-harness 0.4.0 to 0.4.9, `evaluator.py`, `loggers/evaluation_tracker.py`.
+//! **Source**: what lm-evaluation-harness writes with `--log_samples`; not checked against each release.
 //!
 //! **Limits**: rows do not name the model; the file's name does.
 

@@ -20,7 +20,7 @@
 //! - a `response` of OpenAI Agents names a response that is not in the log: its tokens and times are
 //! - a time to the first token below `metrics` is in seconds
 //!
-//! **Source**: openai-agents 0.1 to 0.8 `tracing/span_data.py`; braintrust `logger.py`; opik REST API; the API references of the others.
+//! **Source**: a trace of openai-agents; the API references of the others, not checked against logs of theirs.
 //!
 //! **Limits**: steps lie at most [`DEPTH_MAX`] deep.
 

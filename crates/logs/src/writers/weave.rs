@@ -5,7 +5,7 @@
 //! trace without a call is what it was asked and answered. Values that Python could not write are its own notation
 //! (`<openai.Omit object ...>`) and are not read.
 //!
-//! **Source**: weave 0.51 and 0.52, `CallSchema`, `trace/op.py`.
+//! **Source**: Weave's `CallSchema`; an export of the service.
 
 use super::Writer;
 use crate::record::{
