@@ -252,7 +252,7 @@ impl<'a> Opinion<'a> {
 pub(super) fn holds(record: &Record<'_>) -> Option<Holds> {
     (record.kind == Kind::Llm).then(|| Holds {
         prompt: !record.prompt.is_absent(),
-        response: record.response.is_some(),
+        response: record.response.as_deref().is_some_and(|text| !text.trim().is_empty()),
         model: record.model.is_some(),
         latency: record.latency_ms.is_some(),
         context: !record.context.is_empty(),

@@ -14,7 +14,7 @@ use super::table::counted;
 pub struct Holds {
     /// A text or messages that the model was asked.
     pub prompt: bool,
-    /// The text of an answer, also an empty one.
+    /// The text of an answer that is not blank.
     pub response: bool,
     /// The name of a model.
     pub model: bool,

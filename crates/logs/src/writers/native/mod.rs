@@ -673,6 +673,9 @@ impl<'a, 's> Draft<'a, 's> {
         record.finish_reason = record.finish_reason.take().or(answer.finish_reason);
         record.id = record.id.take().or(answer.id);
         record.error = record.error.take().or(answer.error);
+        if record.error.is_none() {
+            record.error = self.failure(record.response.as_deref().is_some_and(|text| !text.trim().is_empty()));
+        }
         if let Some(created) = answer.created.filter(|_| record.timestamp_ms.is_none()) {
             record.timestamp_ms = self.keep(Field::Timestamp, values::timestamp_ms(&created, None));
         }
@@ -683,6 +686,30 @@ impl<'a, 's> Draft<'a, 's> {
         record.ttft_ms = record.ttft_ms.or(answer.ttft_ms);
         let is_timed = record.latency_ms.is_some() || record.execution_time_ms.is_some();
         record.latency_source = is_timed.then(|| self.latency_source(record));
+    }
+
+    /// What a status says of a call that failed. A word for it counts only where there is no answer: many things have a
+    /// status.
+    fn failure(&self, is_answered: bool) -> Option<Cow<'a, str>> {
+        const CODES: [&str; 7] =
+            ["status", "status_code", "statusCode", "http_status", "http_status_code", "httpStatus", "response_status"];
+        const WORDS: [&str; 4] = ["status", "state", "outcome", "call_status"];
+        const FAILED: [&str; 8] =
+            ["error", "errored", "failed", "failure", "fail", "timeout", "timed_out", "exception"];
+        self.entries.iter().find_map(|(key, value)| {
+            let key = key.as_ref();
+            let code = values::count(value).ok().filter(|code| (400..600).contains(code) && CODES.contains(&key));
+            if let Some(code) = code {
+                return Some(format!("HTTP status {code}").into());
+            }
+            let is_word = |word: &str| FAILED.iter().any(|failed| word.eq_ignore_ascii_case(failed));
+            let is_failed = match value {
+                Json::String(word) => WORDS.contains(&key) && is_word(word),
+                Json::Bool(is) => (!is && matches!(key, "success" | "succeeded" | "ok")) || (*is && key == "is_error"),
+                _ => false,
+            };
+            (is_failed && !is_answered).then(|| format!("`{key}` says that the call failed").into())
+        })
     }
 
     fn read_feedback(&mut self, record: &mut Record<'a>) -> Result<(), String> {

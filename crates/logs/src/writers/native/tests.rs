@@ -436,3 +436,19 @@ fn what_no_name_holds_is_told_from_bodies() {
     let embedded = r#"{"object":"list","data":[{"object":"embedding","embedding":[0.5]}]}"#;
     assert!(outcome(&format!(r#"{{"request":{{"model":"m","input":"a"}},"response":{embedded}}}"#)).is_err());
 }
+
+#[test]
+fn a_status_says_that_a_call_failed() {
+    let check = |json: &str, expected: Option<&str>| check(json, Field::Error, expected);
+    let code = Some("HTTP status 503");
+    check(r#"{"model":"m","prompt":"p","response":"","status_code":503}"#, code);
+    check(r#"{"model":"m","prompt":"p","response":"Bad gateway","status":"503"}"#, code);
+    check(r#"{"model":"m","prompt":"p","response":"r","status":200}"#, None);
+    check(r#"{"model":"m","prompt":"p","status":"failed"}"#, Some("`status` says that the call failed"));
+    check(r#"{"model":"m","prompt":"p","response":" ","success":false}"#, Some("`success` says that the call failed"));
+    check(r#"{"model":"m","prompt":"p","is_error":true}"#, Some("`is_error` says that the call failed"));
+    // An answer is one, whatever became of it.
+    check(r#"{"model":"m","prompt":"p","response":"r","status":"failed","success":false}"#, None);
+    check(r#"{"model":"m","prompt":"p","response":"r","status":"ok"}"#, None);
+    check(r#"{"model":"m","prompt":"p","error":"e","status_code":503}"#, Some("e"));
+}
