@@ -31,8 +31,8 @@ Examples:
   llmverify schema normal                         what a record looks like
 
 Streams, batches, sessions and traces are put together, calls of tools are records of their own, and
-an audit of what was written gives the verdicts that an audit of the log gives. Texts stand in it as
-they stand in the log; `llmverify redact` takes personal data and secrets out of it.
+an audit of what was written gives each record the verdict that an audit of the log gives it. Texts
+stand in it as they stand in the log, in cells of CSV too; `llmverify redact` takes personal data and secrets out of it.
 
 Exit status: 0 all of it was read, 2 wrong usage, 3 some of it was not.")]
 pub struct Args {
@@ -65,6 +65,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let form = args.form()?;
     let settings = args.inputs.layers()?.settings()?;
     let mut reader = args.inputs.open(&settings)?;
+    let filter = args.inputs.filter(&settings)?;
     let mut out: Box<dyn Write + Send> = match &args.out {
         None => Box::new(BufWriter::new(io::stdout())),
         Some(path) if reader.will_read(path) => bail!("--out {} would overwrite an input", path.display()),
@@ -73,7 +74,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             Box::new(BufWriter::new(file))
         }
     };
-    let filter = args.inputs.filter(&settings)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
     let converted = pool.install(|| convert(&mut reader, &settings, &filter, form, &mut out))?;
     if !args.quiet {
@@ -117,8 +117,10 @@ fn say(converted: &Converted) {
     if !converted.unmatched.is_empty() {
         warn(&format!("--map: no record has anything where {} should stand", converted.unmatched.join(", ")));
     }
-    let Converted { records, without_call, skipped, rejected, partially_read, .. } = converted;
+    let Converted { records, merged, parents, without_call, skipped, rejected, partially_read, .. } = converted;
     let parts = [
+        (*merged, "merged"),
+        (*parents, "parents"),
         (*without_call, "without a call"),
         (*skipped, "left out"),
         (*rejected, "rejected"),

@@ -46,9 +46,13 @@ pub enum Form {
 pub struct Converted {
     /// Records that were written.
     pub records: u64,
+    /// Units that are parts of records which others began.
+    pub merged: u64,
+    /// Units that repeat their children.
+    pub parents: u64,
     /// Units that hold no call.
     pub without_call: u64,
-    /// Units that repeat their children, or were left out by a filter.
+    /// Units that were left out by a filter.
     pub skipped: u64,
     /// Units that are no records.
     pub rejected: u64,
@@ -201,9 +205,11 @@ fn rendered(units: Vec<Observed<'_, AsItIs, ()>>, form: Form) -> (Rows, Converte
                 part.first_rejected.push((at(), rejected.reason));
                 part.first_rejected.truncate(REJECTED_NAMED_MAX);
             }
+            Outcome::Ignored(ignored) if ignored.is_parent => part.parents += 1,
             Outcome::Ignored(_) => part.without_call += 1,
+            Outcome::Merged => part.merged += 1,
             Outcome::Skipped => part.skipped += 1,
-            Outcome::Merged | Outcome::Held | Outcome::Part(..) | Outcome::Joined(_) => {}
+            Outcome::Held | Outcome::Part(..) | Outcome::Joined(_) => {}
         }
     }
     (rows, part)
@@ -252,6 +258,8 @@ fn row(cells: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Vec<u8> {
 impl Converted {
     fn merge(&mut self, next: Converted) {
         self.records += next.records;
+        self.merged += next.merged;
+        self.parents += next.parents;
         self.without_call += next.without_call;
         self.skipped += next.skipped;
         self.rejected += next.rejected;

@@ -13,7 +13,7 @@
 
 use std::{borrow::Cow, rc::Rc};
 
-use super::packed;
+use super::packed::{self, Budget};
 use crate::record::{fields, json::Json, values};
 
 /// Objects that may stand around a record.
@@ -74,14 +74,14 @@ impl<'a> Inner<'a> {
 }
 
 /// The objects of a value.
-pub(super) fn candidates(value: Json<'_>) -> Vec<Candidate<'_>> {
+pub(super) fn candidates<'a>(value: Json<'a>, budget: &Budget) -> Vec<Candidate<'a>> {
     let mut found = Vec::new();
-    objects(value, None, &mut found);
+    objects(value, None, budget, &mut found);
     found.into_iter().map(|inner| inner.candidate(Place::default())).collect()
 }
 
 /// The objects one level below some others, which are taken apart.
-pub(super) fn below(candidates: Vec<Candidate<'_>>) -> Vec<Candidate<'_>> {
+pub(super) fn below<'a>(candidates: Vec<Candidate<'a>>, budget: &Budget) -> Vec<Candidate<'a>> {
     let mut next = Vec::new();
     for Candidate { value, place } in candidates {
         let Json::Object(entries) = value else { continue };
@@ -90,22 +90,22 @@ pub(super) fn below(candidates: Vec<Candidate<'_>>) -> Vec<Candidate<'_>> {
                 let row = |value| Candidate { value, place: Place { is_alone: false, ..place.clone() } };
                 next.extend(rows.into_iter().map(row));
             }
-            Err(entries) => open(entries, place.around, &mut next),
+            Err(entries) => open(entries, place.around, budget, &mut next),
         }
     }
     next
 }
 
 /// The objects in the values of an object.
-fn open<'a>(mut entries: Entries<'a>, outer: Option<Rc<Around<'a>>>, next: &mut Vec<Candidate<'a>>) {
+fn open<'a>(mut entries: Entries<'a>, outer: Option<Rc<Around<'a>>>, budget: &Budget, next: &mut Vec<Candidate<'a>>) {
     let (mut found, mut alone) = (Vec::new(), Vec::new());
     for (_, value) in &mut entries {
         let before = found.len();
         match value {
-            Json::Object(_) | Json::Array(_) => objects(std::mem::take(value), None, &mut found),
+            Json::Object(_) | Json::Array(_) => objects(std::mem::take(value), None, budget, &mut found),
             Json::String(text) => {
-                if let Some(inner) = packed::unpacked(text) {
-                    objects(inner, None, &mut found);
+                let opened = budget.unpack(text, |inner| objects(inner, None, budget, &mut found));
+                if opened.is_some() {
                     *value = Json::Null;
                 }
             }
@@ -123,23 +123,21 @@ fn open<'a>(mut entries: Entries<'a>, outer: Option<Rc<Around<'a>>>, next: &mut 
 }
 
 /// The objects of a value, through arrays and strings that hold JSON; `time` is the moment that stands before it.
-fn objects<'a>(value: Json<'a>, time: Option<&Json<'a>>, found: &mut Vec<Inner<'a>>) {
+fn objects<'a>(value: Json<'a>, time: Option<&Json<'a>>, budget: &Budget, found: &mut Vec<Inner<'a>>) {
     match value {
         Json::Array(items) => match row_of_pairs(items) {
             Ok(value) => found.push(Inner { value, time: time.cloned() }),
             Err(items) => {
                 if let Some(text) = packed::text_of_bytes(&items) {
-                    return objects(Json::String(text.into()), time, found);
+                    return objects(Json::String(text.into()), time, budget, found);
                 }
                 let own = moment_of(&items);
                 let time = own.as_ref().or(time);
-                items.into_iter().skip(usize::from(own.is_some())).for_each(|item| objects(item, time, found));
+                items.into_iter().skip(usize::from(own.is_some())).for_each(|item| objects(item, time, budget, found));
             }
         },
         Json::String(text) => {
-            if let Some(inner) = packed::unpacked(&text) {
-                objects(inner, time, found);
-            }
+            budget.unpack(&text, |inner| objects(inner, time, budget, found));
         }
         Json::Object(entries) if is_by_index(&entries) => match rows(entries) {
             Ok(rows) => found.extend(rows.into_iter().map(|value| Inner { value, time: time.cloned() })),
@@ -235,9 +233,17 @@ fn column_rows(entries: &[(Cow<'_, str>, Json<'_>)]) -> Option<usize> {
     let count = cells(&entries.first()?.1).filter(|count| (1..=ROWS_MAX).contains(count))?;
     let is_known = |key: &str| !fields::meanings(key).is_empty();
     let is_table = entries.len() > 1
-        && entries.iter().all(|(_, value)| cells(value) == Some(count))
+        && entries.iter().all(|(_, value)| cells(value) == Some(count) && is_alike(value, &entries[0].1))
         && entries.iter().any(|(key, _)| is_known(key));
     is_table.then_some(count)
+}
+
+/// Whether two columns have their cells under the same indices, in the same order: else nobody knows which belong together.
+fn is_alike(one: &Json<'_>, other: &Json<'_>) -> bool {
+    match (one.as_object(), other.as_object()) {
+        (Some(one), Some(other)) => one.iter().map(|cell| &cell.0).eq(other.iter().map(|cell| &cell.0)),
+        (one, other) => one.is_none() && other.is_none(),
+    }
 }
 
 /// Where the names and the rows of a table stand in an object that keeps them apart.
@@ -280,10 +286,11 @@ mod tests {
     /// The objects of a value, level by level.
     fn levels(value: &Value) -> Vec<Vec<Value>> {
         let text = value.to_string();
-        let (mut found, mut levels) = (candidates(Json::parse(text.as_bytes()).unwrap()), Vec::new());
+        let budget = Budget::default();
+        let (mut found, mut levels) = (candidates(Json::parse(text.as_bytes()).unwrap(), &budget), Vec::new());
         while !found.is_empty() {
             levels.push(found.iter().map(|candidate| candidate.value.to_value()).collect());
-            found = below(found);
+            found = below(found, &budget);
         }
         levels
     }

@@ -421,7 +421,8 @@ impl RecordReader {
 
     /// What stands somewhere below a value that is no record itself: the shallowest objects that are some.
     fn located<'a>(&self, tree: Json<'a>, base: usize) -> Option<Values<'a>> {
-        let mut candidates = locate::candidates(tree);
+        let budget = packed::Budget::default();
+        let mut candidates = locate::candidates(tree, &budget);
         for _ in 0..=locate::DEPTH_MAX {
             let (mut found, mut others) = (Vec::new(), Vec::new());
             for Candidate { value, place } in candidates {
@@ -438,7 +439,7 @@ impl RecordReader {
             if !found.is_empty() {
                 return Some(lent(found, others));
             }
-            candidates = locate::below(others);
+            candidates = locate::below(others, &budget);
         }
         None
     }

@@ -147,6 +147,9 @@ pub static WRITERS: &[&Writer] = &[
     &native::WRITER,
 ];
 
+/// Marks tell writers as the bits of a number.
+const _: () = assert!(WRITERS.len() <= u64::BITS as usize);
+
 impl Writer {
     /// The writer of this name.
     ///
