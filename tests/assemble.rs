@@ -114,7 +114,7 @@ fn inspect_finds_as_many_records_as_an_audit() {
         let (_, _, report) = audit(&files);
         let paths: Vec<String> = files.iter().map(|file| format!("{FOLDER}/{file}")).collect();
         let mut input = Reader::open(&paths, Limits::default()).unwrap();
-        let seen = inspect(&mut input, &Settings::default(), &scanner, false, None).unwrap();
+        let seen = inspect(&mut input, &Settings::default(), &scanner, &Filter::default(), false, None).unwrap();
         let audited = (report.input.audited, report.input.merged, report.input.parent, report.input.skipped);
         assert_eq!((seen.records, seen.pieces, seen.parent, seen.skipped), audited, "{name}");
     }

@@ -49,8 +49,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let mut reader = args.inputs.open(&settings)?;
     let scanner = Scanner::new(pipeline::library(&settings)?);
     args.inputs.warn_of_sensitive();
+    let filter = args.inputs.filter(&settings)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
-    let seen = pool.install(|| inspect(&mut reader, &settings, &scanner, args.inputs.show_sensitive, args.line))?;
+    let seen =
+        pool.install(|| inspect(&mut reader, &settings, &scanner, &filter, args.inputs.show_sensitive, args.line))?;
     Inputs::tell_notes(&reader);
     let mut out = anstream::stdout().lock();
     match args.format {

@@ -106,13 +106,14 @@ pub fn inspect(
     input: &mut Reader,
     settings: &Settings,
     scanner: &Scanner,
+    filter: &Filter,
     show_sensitive: bool,
     line: Option<u64>,
 ) -> Result<Inspection> {
     let reader = settings.reader();
     let names = Names::new(scanner, show_sensitive);
     let inspector = Inspector { names, line };
-    let drive = Drive { reader: &reader, filter: &Filter::default(), analyst: &inspector };
+    let drive = Drive { reader: &reader, filter, analyst: &inspector };
     let mut state = State::new(names);
     let mut assembly = Assembly::new(&settings.assemble);
     let events = |units: Vec<Observed<'_, Inspector<'_>, ()>>| inspector.events(units);
@@ -523,7 +524,7 @@ mod tests {
 
     fn inspected(log: &'static str) -> Inspection {
         let mut input = Reader::from_stream("log", log.as_bytes(), Limits::default());
-        inspect(&mut input, &Settings::default(), &Scanner::new(Library::built_in()), false, None)
+        inspect(&mut input, &Settings::default(), &Scanner::new(Library::built_in()), &Filter::default(), false, None)
             .expect("nothing is written")
     }
 

@@ -15,7 +15,9 @@ mod python;
 mod text_line;
 
 use std::{
+    collections::HashMap,
     ops::Range,
+    rc::Rc,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -488,6 +490,8 @@ struct Found<'a> {
 fn lent<'a>(found: Vec<Found<'a>>, others: Vec<Candidate<'a>>) -> Values<'a> {
     let mut found = beside(found);
     let is_only = found.len() == 1 && matches!(found[0].values, Values::One(_));
+    // Many records may stand in one wrapper, which is asked once.
+    let mut places = HashMap::new();
     for Found { values, place } in &mut found {
         if place.around.is_some() {
             values.note(Note::Wrapped);
@@ -498,7 +502,11 @@ fn lent<'a>(found: Vec<Found<'a>>, others: Vec<Candidate<'a>>) -> Values<'a> {
             while let Some(around) = at {
                 match is_only {
                     true => native::lend(Json::Object(around.entries.clone()), record),
-                    false => native::lend_place(&around.entries, record),
+                    false => {
+                        let key = Rc::as_ptr(around);
+                        let place = places.entry(key).or_insert_with(|| native::place_of(&around.entries));
+                        native::lend_place(place, record);
+                    }
                 }
                 at = around.outer.as_ref();
             }

@@ -229,15 +229,22 @@ pub(super) fn lend_deep<'a>(object: Json<'a>, record: &mut Record<'a>) {
     record.notes = notes;
 }
 
-/// What a wrapper says of the line that it wraps: when, where and how loud it was logged.
-pub(crate) fn lend_place<'a>(entries: &[(Cow<'a, str>, Json<'a>)], record: &mut Record<'a>) {
+/// What of a wrapper says when, where and how loud the line was logged that it wraps.
+pub(crate) fn place_of<'a>(entries: &[(Cow<'a, str>, Json<'a>)]) -> Vec<(Cow<'a, str>, Json<'a>)> {
     let is_place = |key: &str| {
         let targets = fields::meanings(key);
         targets.iter().any(|target| matches!(target.field, Field::Timestamp | Field::Host | Field::Level))
     };
     let named = entries.iter().filter(|(key, value)| is_place(key) && !matches!(value, Json::Array(_)));
-    let mut draft = Draft::new(named.cloned().collect(), Vec::new(), b"");
-    draft.lend(record, &[Field::Timestamp, Field::Host, Field::Level]);
+    named.cloned().collect()
+}
+
+/// Lends a record what [`place_of`] found.
+pub(crate) fn lend_place<'a>(place: &[(Cow<'a, str>, Json<'a>)], record: &mut Record<'a>) {
+    if !place.is_empty() {
+        let mut draft = Draft::new(place.to_vec(), Vec::new(), b"");
+        draft.lend(record, &[Field::Timestamp, Field::Host, Field::Level]);
+    }
 }
 
 /// Puts what was mapped over what a record has.
