@@ -117,6 +117,12 @@ fn say(converted: &Converted) {
     if !converted.unmatched.is_empty() {
         warn(&format!("--map: no record has anything where {} should stand", converted.unmatched.join(", ")));
     }
+    if converted.has_unread_texts {
+        warn("some texts of the log are in no record; `llmverify inspect` lists them");
+    }
+    for (name, limit, times) in &converted.limits_reached {
+        warn(&format!("{name}, which is {limit}, was reached {times} times"));
+    }
     let Converted { records, merged, parents, without_call, skipped, rejected, partially_read, .. } = converted;
     let parts = [
         (*merged, "merged"),

@@ -15,7 +15,10 @@ use crate::{
     input::Reader,
     reader::Parsed,
     record::Record,
-    report::verdict_record::place,
+    report::{
+        unread::{Unread, UnreadLeaf},
+        verdict_record::place,
+    },
     writers::normal::{self, COLUMNS, Cell},
 };
 #[cfg(feature = "parquet")]
@@ -24,6 +27,7 @@ use crate::{input::parquet, writers::normal::Holds};
 use super::{
     Filter,
     drive::{Analyse, Assembly, Drive, Observed, Outcome, UnitOf},
+    unread::unread,
 };
 
 /// Rejected units that are named; the others are counted.
@@ -62,6 +66,10 @@ pub struct Converted {
     pub first_rejected: Vec<(String, String)>,
     /// Mapped fields that stand in no record.
     pub unmatched: Vec<&'static str>,
+    /// Whether texts of the log are in no record.
+    pub has_unread_texts: bool,
+    /// The limits that were reached: name, value, how often.
+    pub limits_reached: Vec<(&'static str, u64, u64)>,
 }
 
 /// Writes all records of `input` to `out`.
@@ -79,7 +87,7 @@ pub fn convert(
     let drive = Drive { reader: &reader, filter, analyst: &AsItIs };
     let mut assembly = Assembly::new(&settings.assemble);
     let mut table = Table::begin(form, out).context(UNWRITABLE)?;
-    let mut whole = Converted::default();
+    let (mut whole, mut left) = (Converted::default(), Unread::default());
     let render = |units: Vec<Observed<'_, AsItIs, ()>>| rendered(units, form);
     drive.run(
         input,
@@ -89,9 +97,10 @@ pub fn convert(
         |part, _| {
             match part {
                 None => table.flush().context(UNWRITABLE)?,
-                Some((rows, part)) => {
+                Some((rows, part, unread)) => {
                     table.write(rows).context(UNWRITABLE)?;
                     whole.merge(part);
+                    left.merge(unread);
                 }
             }
             Ok(ControlFlow::Continue(()))
@@ -99,6 +108,8 @@ pub fn convert(
     )?;
     table.finish().context(UNWRITABLE)?;
     whole.unmatched = reader.unmatched();
+    whole.has_unread_texts = left.summary().line().is_some();
+    whole.limits_reached = input.limits_reached().chain(assembly.limits_reached()).collect();
     Ok(whole)
 }
 
@@ -175,11 +186,11 @@ impl<'o> Table<'o> {
 struct AsItIs;
 
 impl Analyse for AsItIs {
-    type Read = ();
+    type Read = Vec<UnreadLeaf>;
     type Out<'a> = Record<'a>;
 
-    fn read(&self, _: &UnitOf<'_>, _: &Parsed<'_>) -> Option<()> {
-        None
+    fn read(&self, unit: &UnitOf<'_>, parsed: &Parsed<'_>) -> Option<Vec<UnreadLeaf>> {
+        unread(unit, parsed)
     }
 
     fn analyse<'a>(&self, record: Record<'a>) -> Record<'a> {
@@ -187,9 +198,12 @@ impl Analyse for AsItIs {
     }
 }
 
-fn rendered(units: Vec<Observed<'_, AsItIs, ()>>, form: Form) -> (Rows, Converted) {
-    let (mut rows, mut part) = (Rows::of(form), Converted::default());
-    for (unit, _) in units {
+fn rendered(units: Vec<Observed<'_, AsItIs, ()>>, form: Form) -> (Rows, Converted, Unread) {
+    let (mut rows, mut part, mut left) = (Rows::of(form), Converted::default(), Unread::default());
+    for (mut unit, _) in units {
+        if let Some(leaves) = unit.read.take() {
+            left.unit(leaves);
+        }
         let at = || place(&unit.place.source, unit.place.line, unit.place.item);
         match unit.outcome {
             Outcome::Record(mut record) => {
@@ -212,7 +226,7 @@ fn rendered(units: Vec<Observed<'_, AsItIs, ()>>, form: Form) -> (Rows, Converte
             Outcome::Held | Outcome::Part(..) | Outcome::Joined(_) => {}
         }
     }
-    (rows, part)
+    (rows, part, left)
 }
 
 impl Rows {
