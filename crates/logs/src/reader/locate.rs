@@ -2,8 +2,8 @@
 //!
 //! The record is the shallowest object that is a call, at most [`DEPTH_MAX`] objects deep: through arrays, and through
 //! strings that hold JSON ([`packed`](super::packed)), under whatever keys. All objects of that depth that are calls are
-//! records, in their order. An object with texts comes before one of which only model and times are known: where the two
-//! stand side by side, the one lends the other what it lacks. A list of names and values, and a table that is kept by
+//! records, in their order. An object with texts comes before one of which only model and times are known, also where it
+//! stands deeper: the one lends the other what it lacks. A list of names and values, and a table that is kept by
 //! columns, is rows. In a list that begins with a moment (`[1795187000.1, {...}]`) that is the time of what follows.
 //!
 //! What stands around a record says when, where and how loud it was logged, and where it holds but one record also its id,
@@ -52,7 +52,7 @@ impl Place<'_> {
 }
 
 /// A value that may be a record.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Candidate<'a> {
     pub value: Json<'a>,
     pub place: Place<'a>,
@@ -457,6 +457,30 @@ mod tests {
     }
 
     /// What log systems put around a record, `shape` by `shape`.
+    #[test]
+    fn texts_further_down_come_before_what_has_none() {
+        let told = json!({"zzz": {"prompt": "p", "response": "r"}});
+        let found = read(&json!({"xxx": {"model": "m", "latency_ms": 5}, "yyy": told}));
+        assert_eq!(prompts(&found), ["p"]);
+        assert_eq!((found[0].model.as_deref(), found[0].latency_ms), (Some("m"), Some(5.0)));
+        assert!(!found[0].notes.has(Note::HealthOnly));
+        // Without texts anywhere it is what it is.
+        let found = read(&json!({"xxx": {"model": "m", "latency_ms": 5}, "yyy": {"zzz": {"a": 1}}}));
+        assert!(found.len() == 1 && found[0].notes.has(Note::HealthOnly), "{found:?}");
+        // Of several nobody knows which is which.
+        let silent = json!([{"model": "m", "latency_ms": 5}, {"model": "n", "latency_ms": 6}]);
+        assert_eq!(read(&json!({"xxx": silent, "yyy": told})).len(), 3);
+    }
+
+    #[test]
+    fn cells_of_columns_go_by_their_index() {
+        let table = |prompts: Value, answers: Value| read(&json!({"prompt": prompts, "response": answers}));
+        let found = table(json!({"0": "a", "1": "b"}), json!({"0": "for a", "1": "for b"}));
+        assert_eq!(prompts(&found), ["a", "b"]);
+        let found = table(json!({"0": "a", "1": "b"}), json!({"1": "for b", "0": "for a"}));
+        assert!(found.iter().all(|record| record.response.as_deref() != Some("for b")), "{found:?}");
+    }
+
     fn wrapped(inner: Value, shape: usize, key: &str) -> Value {
         match shape {
             0 => json!({ key: inner }),

@@ -16,6 +16,7 @@ mod text_line;
 
 use std::{
     collections::HashMap,
+    mem,
     ops::Range,
     rc::Rc,
     sync::{
@@ -287,10 +288,7 @@ impl RecordReader {
         for range in ranges {
             let end = (base + range.end).min(unit.len());
             let byte = next_visible(&unit[..end], base + range.start).unwrap_or(end);
-            let outcomes = match self.read_item(&unit[byte..end], byte) {
-                Values::One(outcome) => vec![outcome],
-                Values::Many(outcomes) => outcomes,
-            };
+            let outcomes = self.read_item(&unit[byte..end], byte).into_outcomes();
             if items.len() + outcomes.len() > MAX_ITEMS_PER_UNIT {
                 return Parsed::One(Err(too_many(base)));
             }
@@ -425,6 +423,7 @@ impl RecordReader {
     fn located<'a>(&self, tree: Json<'a>, base: usize) -> Option<Values<'a>> {
         let budget = packed::Budget::default();
         let mut candidates = locate::candidates(tree, &budget);
+        let mut silent = None;
         for _ in 0..=locate::DEPTH_MAX {
             let (mut found, mut others) = (Vec::new(), Vec::new());
             for Candidate { value, place } in candidates {
@@ -438,12 +437,22 @@ impl RecordReader {
                     Err(value) => others.push(Candidate { value, place }),
                 }
             }
-            if !found.is_empty() {
-                return Some(lent(found, others));
+            // A call of which only model and times are known may have its texts further down.
+            match (found.is_empty(), found.iter().all(is_silent), silent.take()) {
+                (true, _, before) => silent = before,
+                (false, false, before) => {
+                    let mut values = lent(found, others);
+                    if let Some((before, _)) = before {
+                        values.join(lent(before, Vec::new()));
+                    }
+                    return Some(values);
+                }
+                (false, true, None) => silent = Some((found, others.clone())),
+                (false, true, before) => silent = before,
             }
             candidates = locate::below(others, &budget);
         }
-        None
+        silent.map(|(found, others)| lent(found, others))
     }
 
     /// An entry as far as it says something: texts that are placeholders are absent, and what was forced into a container
@@ -517,24 +526,23 @@ fn lent<'a>(found: Vec<Found<'a>>, others: Vec<Candidate<'a>>) -> Values<'a> {
         others.for_each(|other| native::lend(other.value, record));
     }
     let mut outcomes: Vec<Outcome<'a>> = Vec::new();
-    for Found { values, .. } in found {
-        match values {
-            Values::One(outcome) => outcomes.push(outcome),
-            Values::Many(inner) => outcomes.extend(inner),
-        }
-    }
+    found.into_iter().for_each(|found| outcomes.extend(found.values.into_outcomes()));
     match outcomes.len() {
         1 => Values::One(outcomes.remove(0)),
         _ => Values::Many(outcomes),
     }
 }
 
-/// What stands beside a record with texts in the same object, and has none itself, is what is known of it.
-fn beside(found: Vec<Found<'_>>) -> Vec<Found<'_>> {
-    let is_silent = |found: &Found<'_>| match &found.values {
+/// Whether only model, times and counts of a call are known.
+fn is_silent(found: &Found<'_>) -> bool {
+    match &found.values {
         Values::One(Ok(Entry::Record(record))) => record.notes.has(Note::HealthOnly) && record.error.is_none(),
         _ => false,
-    };
+    }
+}
+
+/// What stands beside a record with texts in the same object, and has none itself, is what is known of it.
+fn beside(found: Vec<Found<'_>>) -> Vec<Found<'_>> {
     let with_texts = found.iter().filter(|found| !is_silent(found)).count();
     let Some(at) = found.iter().position(|found| !is_silent(found)).filter(|_| with_texts == 1) else { return found };
     let place = found[at].place.clone();
@@ -558,6 +566,28 @@ fn beside(found: Vec<Found<'_>>) -> Vec<Found<'_>> {
 }
 
 impl<'a> Values<'a> {
+    /// Joins calls without texts that stand further up: a single one is what is known of a single call.
+    fn join(&mut self, silent: Values<'a>) {
+        match (&mut *self, silent) {
+            (Values::One(Ok(Entry::Record(record))), Values::One(Ok(Entry::Record(known)))) => {
+                record.fill(known);
+                record.notes.remove(Note::HealthOnly);
+            }
+            (_, silent) => {
+                let mut outcomes = silent.into_outcomes();
+                outcomes.append(&mut mem::replace(self, Values::Many(Vec::new())).into_outcomes());
+                *self = Values::Many(outcomes);
+            }
+        }
+    }
+
+    fn into_outcomes(self) -> Vec<Outcome<'a>> {
+        match self {
+            Values::One(outcome) => vec![outcome],
+            Values::Many(outcomes) => outcomes,
+        }
+    }
+
     fn note(&mut self, note: Note) {
         self.each(|entry| {
             if let Entry::Record(record) = entry {
