@@ -265,6 +265,7 @@ samples! {
     claude_ai: "claude_ai.json",
     coding_copilot: "coding_copilot.json",
     adk: "adk.json",
+    agent_roots: "agent_roots.jsonl",
     agent_run_openhands: "agent_run_openhands.json",
     agent_run_mini: "agent_run_mini.json",
     autogen: "autogen.jsonl",

@@ -1,4 +1,4 @@
-//! The arguments that `audit` and `explain` share: what to read, with which settings.
+//! The arguments of every command that reads logs: what to read, with which settings.
 
 use std::{
     borrow::Cow,

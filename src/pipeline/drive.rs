@@ -50,9 +50,9 @@ pub struct Progress {
 
 /// What is made of units and of whole records.
 pub trait Analyse: Sync {
-    /// What a unit is made to beside its records.
+    /// What is kept of a unit beside its records.
     type Read: Send;
-    /// What a record is made to.
+    /// What is kept of a record.
     type Out<'a>: Send;
 
     /// Looks at a unit as it was read, before its parts become records.

@@ -415,10 +415,8 @@ impl<'s> State<'s> {
             self.names.hide(&mut field.pointer);
             field.map.iter_mut().for_each(|map| self.names.hide(map));
         }
-        let left_out = input
-            .left_out()
-            .iter()
-            .map(|file| LeftOut { source: self.names.shown(&file.name).into_owned(), reason: file.why.to_string() });
+        let left_out =
+            input.left_out().iter().map(|file| LeftOut { source: file.name.to_string(), reason: file.why.to_string() });
         seen.left_out = left_out.collect();
         seen.latency_sources = listed(latencies);
         seen.rejections = listed(rejections);

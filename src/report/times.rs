@@ -1,8 +1,8 @@
 //! Times whose unit cannot be right: medians that no service has, and a first token after the last.
 //!
-//! **Formula**: the median latency of a model lies below [`USUAL_MS`] or above it, or more than half of its calls have
-//! their first token after their end, or a latency without a unit beside numbers of nanoseconds or microseconds. The unit that would fit is the one in which the median lies where most services
-//! answer ([`COMMON_MS`]), else where any does ([`USUAL_MS`]).
+//! **Formula**: the median latency of a model lies outside of [`USUAL_MS`], or more than half of its calls have their first
+//! token after their end, or a latency without a unit beside numbers of nanoseconds or microseconds. The unit that would
+//! fit is the one in which the median lies where most services answer ([`COMMON_MS`]), else where any does ([`USUAL_MS`]).
 //!
 //! **Source**: ours; no hosted model answers in 20 ms, and none is waited for longer than an hour.
 //!

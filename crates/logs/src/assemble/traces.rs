@@ -31,7 +31,7 @@ use lru::LruCache;
 
 use crate::{
     hash,
-    record::{Around, Ignored, Kind, LatencySource, Note, Passage, Prompt, Record, Span, json::Json},
+    record::{Around, Format, Ignored, Kind, LatencySource, Note, Passage, Prompt, Record, Span, json::Json},
 };
 
 use super::{Fate, Joined, Limits, Load, Step, Whole, waiting::Waiting};
@@ -283,8 +283,12 @@ impl Member {
     }
 
     /// Whether it tells of a whole trace.
+    fn outline(&self) -> Option<Format> {
+        self.record()?.span.as_ref()?.outline
+    }
+
     fn is_outline(&self) -> bool {
-        self.record().and_then(|record| record.span.as_ref()).is_some_and(|span| span.is_outline)
+        self.outline().is_some()
     }
 
     /// Whether it is a call whose texts may still come.
@@ -329,10 +333,12 @@ impl Trace {
     /// Of what tells of the whole trace, the first is a call where there is no other one.
     fn settle_outlines(&mut self) {
         let mut is_told = self.has_calls();
-        for member in self.members.iter_mut().filter(|member| member.is_outline()) {
+        for member in &mut self.members {
+            let Some(format) = member.outline() else { continue };
             if mem::replace(&mut is_told, true) {
-                let Some(record) = member.merge() else { continue };
-                member.joined.whole = Whole::Ignored(Ignored::parent(record.format, "a trace"));
+                if member.merge().is_some() {
+                    member.joined.whole = Whole::Ignored(Ignored::parent(format, "a trace"));
+                }
             }
         }
     }

@@ -32,7 +32,7 @@ use crate::{
         Container, Entry, Format, Ignored, Note, Rejected,
         call::Entries,
         json::{Json, ParseError},
-        mapping::Mapping,
+        mapping::{Mapped, Mapping},
         scan::{self, next_visible},
     },
     writers::{
@@ -374,7 +374,7 @@ impl RecordReader {
         else {
             return self.native(tree, source, base);
         };
-        let mapped = self.find(&tree);
+        let mapped = self.mapping.find(&tree);
         let mut entries = Entries::default();
         writer.read(tree, &mut entries);
         let rejected = |reason| Rejected { byte: base, reason };
@@ -384,6 +384,7 @@ impl RecordReader {
         if !mapped.is_empty()
             && let [Ok(Entry::Record(record))] = outcomes.as_mut_slice()
         {
+            self.used(bits(&mapped));
             native::overlay(record, mapped);
         }
         Ok(match outcomes.len() {
@@ -393,9 +394,11 @@ impl RecordReader {
     }
 
     fn native<'a>(&self, tree: Json<'a>, source: &[u8], base: usize) -> Result<Values<'a>, Json<'a>> {
-        let mapped = self.find(&tree);
+        let mapped = self.mapping.find(&tree);
+        let used = bits(&mapped);
         let reason = match native::read_call(tree, mapped, source) {
             Ok(record) => {
+                self.used(used);
                 let entry = self.tidied(Entry::Record(record));
                 return Ok(Values::One(entry.map_err(|reason| Rejected { byte: base, reason })));
             }
@@ -410,13 +413,11 @@ impl RecordReader {
         Ok(Values::One(Err(Rejected { byte: base, reason })))
     }
 
-    fn find<'a>(&self, tree: &Json<'a>) -> Vec<crate::record::mapping::Mapped<'a>> {
-        let mapped = self.mapping.find(tree);
-        if !mapped.is_empty() {
-            let bits = mapped.iter().fold(0, |bits, mapped| bits | 1 << mapped.field as u64);
-            self.mapped.fetch_or(bits, Ordering::Relaxed);
+    /// Remembers the fields that a record got by the user's map.
+    fn used(&self, mapped: u64) {
+        if mapped != 0 {
+            self.mapped.fetch_or(mapped, Ordering::Relaxed);
         }
-        mapped
     }
 
     /// What stands somewhere below a value that is no record itself: the shallowest objects that are some.
@@ -531,6 +532,11 @@ fn lent<'a>(found: Vec<Found<'a>>, others: Vec<Candidate<'a>>) -> Values<'a> {
         1 => Values::One(outcomes.remove(0)),
         _ => Values::Many(outcomes),
     }
+}
+
+/// The fields of a user's map as bits.
+fn bits(mapped: &[Mapped<'_>]) -> u64 {
+    mapped.iter().fold(0, |bits, mapped| bits | 1 << mapped.field as u64)
 }
 
 /// Whether only model, times and counts of a call are known.

@@ -290,7 +290,7 @@ impl<'a> Call<'a> {
         self.answered(answer);
         self.record.context.extend(documents);
         if let Some(span) = &mut self.record.span {
-            span.is_outline = true;
+            span.outline = Some(ignored.format);
         }
         self.finish()
     }

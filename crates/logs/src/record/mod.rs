@@ -402,8 +402,9 @@ pub struct Span<'a> {
     pub end_ns: Option<i64>,
     /// Whether the record is not the span, but one message of its call that stands in an event of its own.
     pub is_event: bool,
-    /// Whether it tells what a whole trace was asked and answered: a call only where the log has none of the trace.
-    pub is_outline: bool,
+    /// The writer's format, where it tells what a whole trace was asked and answered: a call only where the log has none of
+    /// the trace.
+    pub outline: Option<Format>,
 }
 
 impl Span<'_> {
@@ -416,7 +417,7 @@ impl Span<'_> {
             start_ns: self.start_ns,
             end_ns: self.end_ns,
             is_event: self.is_event,
-            is_outline: self.is_outline,
+            outline: self.outline,
         }
     }
 }

@@ -33,50 +33,8 @@ use crate::{
     },
 };
 
-/// Lists of messages, and what is like one.
-pub(super) const WRITER: Writer = Writer {
-    container: Container::CHAT,
-    about: "lists of messages, and messages of their own; FastChat server logs; instruction data",
-    told_by: "`messages` alone; `role` with a content; `tstamp`; `instruction` with `output`",
-    marks: &[
-        "tstamp",
-        "instruction",
-        "messages",
-        "chat_messages",
-        "history",
-        "chat_history",
-        "turns",
-        "transcript",
-        "thread",
-        "dialogue",
-        "dialog",
-        "items",
-        "chat",
-        "msgs",
-        "role",
-        "type",
-        "from",
-        "sender",
-        "author",
-        "speaker",
-        "message",
-        "Author",
-        "is_user",
-        "isUser",
-        "isCreatedByUser",
-        "chat_metadata",
-        "working_dir",
-        "data",
-    ],
-    matches: |value| {
-        is_server_log(value) || is_instruction(value) || list_of(value).is_some() || is_heading(value) || is_line(value)
-    },
-    read,
-    joiner: Some(|limits| Box::new(Lines::new(limits))),
-};
-
-/// Where a value keeps its messages.
-const LISTS: [&str; 12] = [
+/// The keys of these logs; the first [`LISTS_LEN`] say where a value keeps its messages.
+const MARKS: [&str; 28] = [
     "messages",
     "chat_messages",
     "history",
@@ -89,7 +47,38 @@ const LISTS: [&str; 12] = [
     "items",
     "chat",
     "msgs",
+    "tstamp",
+    "instruction",
+    "role",
+    "type",
+    "from",
+    "sender",
+    "author",
+    "speaker",
+    "message",
+    "Author",
+    "is_user",
+    "isUser",
+    "isCreatedByUser",
+    "chat_metadata",
+    "working_dir",
+    "data",
 ];
+
+const LISTS_LEN: usize = 12;
+
+/// Lists of messages, and what is like one.
+pub(super) const WRITER: Writer = Writer {
+    container: Container::CHAT,
+    about: "lists of messages, and messages of their own; FastChat server logs; instruction data",
+    told_by: "`messages` alone; `role` with a content; `tstamp`; `instruction` with `output`",
+    marks: &MARKS,
+    matches: |value| {
+        is_server_log(value) || is_instruction(value) || list_of(value).is_some() || is_heading(value) || is_line(value)
+    },
+    read,
+    joiner: Some(|limits| Box::new(Lines::new(limits))),
+};
 
 /// What tells the first line of a chat, which holds no message.
 const HEADINGS: [&[&str]; 2] = [&["chat_metadata", "user_name"], &["working_dir", "description"]];
@@ -108,8 +97,10 @@ fn is_heading(value: &Json<'_>) -> bool {
 
 /// Where the messages stand in a value that is the log of a conversation, and no call with its answer beside them.
 fn list_of(value: &Json<'_>) -> Option<&'static str> {
-    let key =
-        LISTS.into_iter().find(|key| value.get(key).and_then(Json::as_array).is_some_and(conversation::is_log))?;
+    let key = MARKS[..LISTS_LEN]
+        .iter()
+        .copied()
+        .find(|key| value.get(key).and_then(Json::as_array).is_some_and(conversation::is_log))?;
     (!has_answer(value, false)).then_some(key)
 }
 

@@ -205,6 +205,9 @@ fn observation_of<'a>(mut value: Json<'a>, session: Option<Cow<'a, str>>) -> Out
         // Older clients have no type for a retrieval.
         let is_retrieval = kind == "RETRIEVER" || output.as_ref().is_some_and(is_documents);
         let ignored = if is_retrieval { skipped("a retrieval") } else { ignored };
+        if !is_retrieval && ignored.is_parent {
+            return Ok(call.outline(input, output, ignored));
+        }
         let documents = output.filter(|_| is_retrieval).map(passages).unwrap_or_default();
         return Ok(call.without_call(ignored, documents));
     }

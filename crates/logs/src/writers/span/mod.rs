@@ -119,7 +119,16 @@ pub(super) fn read(mut span: Span<'_>, container: Container) -> Entry<'_> {
     entry
 }
 
-/// A span that holds no call, with what it tells the calls of its trace.
+/// Where frameworks keep what a span was asked and answered.
+const ASKED_AND_ANSWERED: [(&str, &str); 4] = [
+    ("input.value", "output.value"),
+    ("langfuse.observation.input", "langfuse.observation.output"),
+    ("traceloop.entity.input", "traceloop.entity.output"),
+    ("gen_ai.input.messages", "gen_ai.output.messages"),
+];
+
+/// A span that holds no call, with what it tells the calls of its trace. The root of a trace also tells what the whole was
+/// asked and answered.
 fn without_call<'a>(mut span: Span<'a>, ignored: Ignored<'a>) -> Entry<'a> {
     let session_id = session_of(&mut span.attributes);
     let mut documents = documents_of(&mut span.attributes);
@@ -131,7 +140,22 @@ fn without_call<'a>(mut span: Span<'a>, ignored: Ignored<'a>) -> Entry<'a> {
     call.record.session_id = session_id;
     call.times(span.start, span.end, None);
     call.span(span.trace_id, span.id, span.parent_id);
-    call.without_call(ignored, documents)
+    if !ignored.is_parent || !documents.is_empty() {
+        return call.without_call(ignored, documents);
+    }
+    let of = &mut span.attributes;
+    let told = ASKED_AND_ANSWERED.into_iter().find_map(|(asked, answered)| {
+        let asked = of.take(&[asked]).map(decoded).filter(is_said)?;
+        Some((asked, of.take(&[answered]).map(decoded).filter(is_said)))
+    });
+    let (asked, answered) = told.unzip();
+    call.requested = of.name(&["gen_ai.request.model"]);
+    let format = ignored.format;
+    let mut entry = call.outline(asked, answered.flatten(), ignored);
+    if let Entry::Record(record) = &mut entry {
+        record.format = format;
+    }
+    entry
 }
 
 /// The conversation that a span belongs to.
