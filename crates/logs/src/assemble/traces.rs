@@ -335,10 +335,8 @@ impl Trace {
         let mut is_told = self.has_calls();
         for member in &mut self.members {
             let Some(format) = member.outline() else { continue };
-            if mem::replace(&mut is_told, true) {
-                if member.merge().is_some() {
-                    member.joined.whole = Whole::Ignored(Ignored::parent(format, "a trace"));
-                }
+            if mem::replace(&mut is_told, true) && member.merge().is_some() {
+                member.joined.whole = Whole::Ignored(Ignored::parent(format, "a trace"));
             }
         }
     }
