@@ -50,6 +50,39 @@ pub enum Tier {
     One,
 }
 
+/// What follows from a signal alone, when it fired.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// Nothing: it speaks for an answer, with others.
+    #[default]
+    Evidence,
+    /// A fault that is plain from the record, and no guess about its content: it flags.
+    Fact,
+    /// It settles the question: it blocks.
+    Proof,
+}
+
+impl Class {
+    /// A proof where `is_proven`, else evidence.
+    pub fn proven_if(is_proven: bool) -> Class {
+        if is_proven { Class::Proof } else { Class::Evidence }
+    }
+}
+
 /// Where a likelihood ratio comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -87,8 +120,8 @@ pub struct Signal {
     pub measured: Option<f64>,
     /// What a calibration says that it adds to the log odds, in nats, in the place of score and ratio.
     pub fitted_log_odds: Option<f64>,
-    /// Whether it settles the question by itself (a violated schema that the record declares).
-    pub proof: bool,
+    /// What follows from it alone.
+    pub class: Class,
     /// Whether what it found did no harm (an attack that the model refused): its question is flagged at most.
     pub contained: bool,
     /// Why it fired, as a clause without a full stop; empty when it did not.
@@ -109,7 +142,7 @@ impl Signal {
             ratio_source,
             measured: None,
             fitted_log_odds: None,
-            proof: false,
+            class: Class::Evidence,
             contained: false,
             detail: Cow::Borrowed(""),
         }

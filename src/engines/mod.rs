@@ -20,7 +20,7 @@ pub mod runtime;
 pub mod security;
 pub mod tools;
 
-pub use assessment::{Assessment, Detail, Finding, Question, RatioSource, Severity, Signal, Status, Tier};
+pub use assessment::{Assessment, Class, Detail, Finding, Question, RatioSource, Severity, Signal, Status, Tier};
 pub use row::{Baseline, Fingerprint, Row};
 
 use crate::{record::Record, text::Features};

@@ -23,7 +23,7 @@ use lru::LruCache;
 use super::{History, Observation, Reason};
 use crate::{
     engines::{
-        Assessment, Detail, Finding, Question, RatioSource, Row, Severity, Signal, Status, Tier,
+        Assessment, Class, Detail, Finding, Question, RatioSource, Row, Severity, Signal, Status, Tier,
         tools::agent::LIKELIHOOD_RATIO,
     },
     hash,
@@ -147,7 +147,9 @@ impl History {
         }
         let mut signal = absent(FLOW_SIGNAL, Question::Leaking, settings.flow_likelihood_ratio);
         // Two conversations that begin alike are no session.
-        signal.proof = settings.block && judged.flow.is_some() && !row.session_is_guessed;
+        if settings.block && judged.flow.is_some() && !row.session_is_guessed {
+            signal.class = Class::Proof;
+        }
         observation.push(signal, if judged.flow.is_some() { 1.0 } else { 0.0 });
         if let Some(flow) = judged.flow {
             observation.reasons.push((FLOW_SIGNAL, Reason::Flow { number: flow + 1 }));

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     engines::{
-        Question, RatioSource, Row, Signal, Tier,
+        Class, Question, RatioSource, Row, Signal, Tier,
         row::{FIELDS_MAX, Field},
         tools,
     },
@@ -317,7 +317,7 @@ fn tier0_blocks(row: &Row, observation: &Observation, needs_evidence: bool) -> b
         let zero = row.tier0.iter().map(|signal| current(signal.id).unwrap_or(signal));
         zero.filter(|signal| signal.question == Question::Fabricated)
     };
-    if signals().any(|signal| signal.fired && signal.proof) {
+    if signals().any(|signal| signal.fired && signal.class == Class::Proof) {
         return true;
     }
     if needs_evidence && !signals().any(|signal| signal.fired) {

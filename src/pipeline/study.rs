@@ -16,7 +16,7 @@ use super::{
     labels::{Label, Labels},
 };
 use crate::{
-    engines::Question,
+    engines::{Class, Question},
     input::Reader,
     report::{
         evaluation::{Evaluated, SpanCounts},
@@ -203,7 +203,7 @@ impl Opinion<'_> {
             id: signal.id,
             value: measured(signal),
             log_odds: signal.evidence().contribution(),
-            is_proof: signal.proof && signal.fired,
+            is_proof: signal.class == Class::Proof && signal.fired,
         });
         Labelled {
             is_positive: label.is_positive,

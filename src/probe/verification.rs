@@ -8,7 +8,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    engines::{Fingerprint, Question, Row, Signal, Tier, row::Field, tools},
+    engines::{Class, Fingerprint, Question, Row, Signal, Tier, row::Field, tools},
     hash,
     history::{
         self, Chart, Cuts, History, Override,
@@ -522,7 +522,7 @@ fn step(call: &Call, profile: Option<&tools::Profile>, history: &mut History, se
     let shown: Map<String, Value> = signals.iter().map(|signal| (signal.id.to_owned(), shown(signal))).collect();
     let rounded = (posterior * 1e4).round() / 1e4;
     Ok(json!({
-        "verdict": policy.decide(posterior, fired, false).as_str(),
+        "verdict": policy.decide(posterior, fired.then_some(Class::Evidence)).as_str(),
         "confidence": rounded,
         "prior": policy.prior,
         "posterior": rounded,

@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use super::terminal::clip;
 use crate::{
-    engines::{Question, RatioSource, Signal},
+    engines::{Class, Question, RatioSource, Signal},
     verdict::{Answer, Decision, Verdict, judge::HIGH_RISK_FROM},
 };
 
@@ -41,14 +41,14 @@ pub fn explain(verdict: &Verdict, signals: &[Signal]) -> String {
 /// The answer that a verdict rests on; `None` only when no question was assessed.
 fn deciding(verdict: &Verdict) -> Option<&Answer> {
     let assessed = verdict.answers.iter().filter(|answer| answer.not_assessed.is_none());
-    let weight = |answer: &Answer| (answer.decision, answer.proof, answer.posterior);
+    let weight = |answer: &Answer| (answer.decision, answer.class, answer.posterior);
     assessed.reduce(|best, answer| if weight(answer) > weight(best) { answer } else { best })
 }
 
 fn strongest(signals: &[Signal], is_about: impl Fn(Question) -> bool) -> Vec<&Signal> {
     let mut fired: Vec<&Signal> = signals.iter().filter(|signal| signal.fired && is_about(signal.question)).collect();
     let contribution = |signal: &Signal| signal.evidence().contribution();
-    fired.sort_by(|a, b| b.proof.cmp(&a.proof).then(contribution(b).total_cmp(&contribution(a))));
+    fired.sort_by(|a, b| b.class.cmp(&a.class).then(contribution(b).total_cmp(&contribution(a))));
     fired
 }
 
@@ -59,11 +59,11 @@ fn found(answer: &Answer) -> String {
         Question::Leaking => "leaking",
         Question::Degraded => "degraded",
     };
-    // A proof blocks whatever the posterior is, and an unlikely one beside it would only confuse.
-    if answer.proof && answer.posterior < 0.5 {
+    // A fact or a proof decides whatever the posterior is, and an unlikely one beside it would only confuse.
+    if answer.class > Class::Evidence && answer.posterior < 0.5 {
         return format!("{what} (proven)");
     }
-    let proven = if answer.proof { ", proven" } else { "" };
+    let proven = if answer.class == Class::Proof { ", proven" } else { "" };
     format!("{what} (P = {:.2}{proven})", rounded(answer.posterior))
 }
 
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_proof_is_named_first_and_as_such() {
         let mut proof = fired("equation", Question::Fabricated, 2.0, 1.0, "2 + 2 = 5 is false");
-        proof.proof = true;
+        proof.class = Class::Proof;
         let text = explain(&samples::judge(&[proof.clone()]), &[proof.clone()]);
         assert!(text.starts_with("Blocked as fabricated (proven): 2 + 2 = 5 is false (LR 2"), "{text}");
         let strong = fired("schema_mismatch", Question::Fabricated, 12.0, 1.0, "the result lacks humidity");

@@ -16,7 +16,7 @@ use super::{
     verdict_record::{Identity, Judged, place},
 };
 use crate::{
-    engines::{Question, Severity, Signal},
+    engines::{Class, Question, Severity, Signal},
     hash,
     verdict::{Decision, Verdict},
 };
@@ -120,7 +120,9 @@ pub(super) fn of_record(
 /// Whether `signal` is an issue of a record with this verdict.
 pub(super) fn is_issue(verdict: &Verdict, signal: &Signal) -> bool {
     let decision = verdict.answers[signal.question as usize].decision;
-    signal.fired && decision >= Decision::Flag && (signal.proof || signal.evidence().contribution() > 0.0)
+    signal.fired
+        && decision >= Decision::Flag
+        && (signal.class > Class::Evidence || signal.evidence().contribution() > 0.0)
 }
 
 fn severity(verdict: &Verdict) -> Severity {

@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use super::explanation::explain;
 use crate::{
     engines::{
-        Assessment, Detail, Finding, Question, RatioSource, Severity, Signal, Status, Tier,
+        Assessment, Class, Detail, Finding, Question, RatioSource, Severity, Signal, Status, Tier,
         grounding::{
             Grounding, SourceKind,
             claims::ClaimType,
@@ -226,8 +226,8 @@ pub struct QuestionAnswer {
     pub posterior: f64,
     /// What follows.
     pub verdict: Decision,
-    /// Whether it is proven.
-    pub proof: bool,
+    /// What decided: the strongest class of what fired.
+    pub class: Class,
 }
 
 /// Whether a question had anything to go on.
@@ -259,8 +259,8 @@ pub struct SignalEntry {
     pub log_odds: f64,
     /// When it was computed.
     pub tier: Tier,
-    /// Whether it settles the question by itself.
-    pub proof: bool,
+    /// What follows from it alone.
+    pub class: Class,
     /// Why it fired; empty when it did not.
     pub detail: String,
 }
@@ -276,7 +276,7 @@ impl SignalEntry {
             ratio_source: signal.ratio_source,
             log_odds: finite(signal.evidence().contribution()),
             tier: signal.tier,
-            proof: signal.proof,
+            class: signal.class,
             detail: signal.detail.clone().into_owned(),
         }
     }
@@ -660,7 +660,7 @@ fn answers(verdict: &Verdict) -> Questions<QuestionAnswer> {
             prior: finite(answer.prior),
             posterior: finite(answer.posterior),
             verdict: answer.decision,
-            proof: answer.proof,
+            class: answer.class,
         }
     })
 }
@@ -724,7 +724,7 @@ mod tests {
             value["questions"]["attacked"],
             json!({
                 "state": "not_assessed", "reason": "no prompt", "prior": 0.01, "posterior": 0.01,
-                "verdict": "not_assessed", "proof": false,
+                "verdict": "not_assessed", "class": "evidence",
             })
         );
         assert_eq!(value["signals"][0]["tier"], "TIER_0");

@@ -9,7 +9,7 @@ use super::{
     verdict_record::{QuestionAnswer, SignalEntry, State, VerdictRecord},
 };
 use crate::{
-    engines::{Question, RatioSource, grounding::trust::ClaimVerdict},
+    engines::{Class, Question, RatioSource, grounding::trust::ClaimVerdict},
     stats::log_odds,
     text::excerpt::Stretch,
     verdict::Decision,
@@ -124,7 +124,11 @@ fn waterfall(record: &VerdictRecord, question: Question, answer: &QuestionAnswer
         contribution(signal, styles, text);
     }
     let posterior = format!("posterior {:.4}", answer.posterior);
-    let proven = if answer.proof { "  proven" } else { "" };
+    let proven = match answer.class {
+        Class::Evidence => "",
+        Class::Fact => "  by a fact",
+        Class::Proof => "  proven",
+    };
     line(text, &format!("  {posterior:<26} {:>5} {:>8} {:>6} {sum:>+9.3}{proven}", "", "", ""));
 }
 

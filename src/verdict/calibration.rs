@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::judge::Policy;
 use crate::{
-    engines::{Question, RatioSource, Signal},
+    engines::{Class, Question, RatioSource, Signal},
     stats::fit::{Direction, look_up},
 };
 
@@ -240,7 +240,7 @@ impl QuestionCalibration {
 
     /// Sets what `signal` adds, if it has a table.
     fn set(&self, signal: &mut Signal) -> Option<()> {
-        if signal.proof && signal.fired {
+        if signal.class != Class::Evidence && signal.fired {
             return None;
         }
         let value = measured(signal);
@@ -412,7 +412,7 @@ weight = 1.5
     fn other_signals_and_proofs_are_left_alone() {
         let other = Signal { id: "other", ..signal(9.0) };
         assert_eq!(applied(FILE, "s", other.clone()), (other, Policy::default()));
-        let proof = Signal { proof: true, ..signal(0.0).fire(1.0, "it is proven") };
+        let proof = Signal { class: Class::Proof, ..signal(0.0).fire(1.0, "it is proven") };
         assert_eq!(applied(FILE, "s", proof.clone()).0, proof);
         let attacked = Signal { question: Question::Attacked, ..signal(9.0) };
         assert_eq!(applied(FILE, "s", attacked.clone()).0, attacked);

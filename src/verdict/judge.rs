@@ -2,7 +2,7 @@
 //!
 //! **Formula**: each question has a [`Policy`]; its posterior is [`log_odds::posterior`] over the question's signals.
 //! `accept` below `flag_from`, `flag` below `block_from`, else `block`; never above the policy's ceiling; a proof
-//! blocks on its own; a question on which nothing fired is accepted, whatever its thresholds, unless its policy
+//! blocks on its own, a fact flags on its own; a question on which nothing fired is accepted, whatever its thresholds, unless its policy
 //! asks for no evidence; a question of which a signal that fired says that it is contained is flagged at most. The
 //! record's decision is the worst of its assessed questions, and `not_assessed` when there is none.
 //!
@@ -13,7 +13,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    engines::{Question, Signal},
+    engines::{Class, Question, Signal},
     stats::log_odds,
 };
 
@@ -73,12 +73,12 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The decision for a posterior, given whether anything fired and whether something is proven.
-    pub fn decide(&self, posterior: f64, fired: bool, proof: bool) -> Decision {
-        let fired = fired || !self.needs_evidence;
-        let decision = if proof || (fired && posterior >= self.block_from) {
+    /// The decision for a posterior, given the strongest class of what fired; `None` when nothing did.
+    pub fn decide(&self, posterior: f64, fired: Option<Class>) -> Decision {
+        let is_fired = fired.is_some() || !self.needs_evidence;
+        let decision = if fired == Some(Class::Proof) || (is_fired && posterior >= self.block_from) {
             Decision::Block
-        } else if fired && posterior >= self.flag_from.min(self.block_from) {
+        } else if fired == Some(Class::Fact) || (is_fired && posterior >= self.flag_from.min(self.block_from)) {
             Decision::Flag
         } else {
             Decision::Accept
@@ -100,8 +100,8 @@ pub struct Answer {
     pub posterior: f64,
     /// What follows.
     pub decision: Decision,
-    /// Whether something is proven.
-    pub proof: bool,
+    /// The strongest class of the signals that fired; evidence when none did.
+    pub class: Class,
 }
 
 /// The answers of one record, and what follows from them.
@@ -142,20 +142,33 @@ pub fn judge(signals: &[Signal], policies: &[Policy; 4], absences: &[&'static st
         if about().next().is_none() {
             let not_assessed = Some(absences[question as usize]);
             let (prior, posterior) = (policy.prior, policy.prior);
-            return Answer { question, not_assessed, prior, posterior, decision: Decision::NotAssessed, proof: false };
+            return Answer {
+                question,
+                not_assessed,
+                prior,
+                posterior,
+                decision: Decision::NotAssessed,
+                class: Class::Evidence,
+            };
         }
         let posterior = log_odds::posterior(policy.prior, about().map(Signal::evidence));
-        let fired = about().any(|signal| signal.fired);
-        let proof = about().any(|signal| signal.fired && signal.proof);
+        let fired = about().filter(|signal| signal.fired).map(|signal| signal.class).max();
         let contained = about().any(|signal| signal.fired && signal.contained);
-        let decision = policy.decide(posterior, fired, proof);
+        let decision = policy.decide(posterior, fired);
         let decision = if contained { decision.min(Decision::Flag) } else { decision };
-        Answer { question, not_assessed: None, prior: policy.prior, posterior, decision, proof }
+        Answer {
+            question,
+            not_assessed: None,
+            prior: policy.prior,
+            posterior,
+            decision,
+            class: fired.unwrap_or_default(),
+        }
     });
     let decision = answers.iter().map(|answer| answer.decision).max().unwrap_or(Decision::NotAssessed);
-    let high_risk = answers
-        .iter()
-        .any(|answer| answer.decision == Decision::Block && (answer.proof || answer.posterior >= HIGH_RISK_FROM));
+    let high_risk = answers.iter().any(|answer| {
+        answer.decision == Decision::Block && (answer.class == Class::Proof || answer.posterior >= HIGH_RISK_FROM)
+    });
     Verdict { decision, answers, high_risk }
 }
 
@@ -169,7 +182,7 @@ mod tests {
     fn attacked(likelihood_ratio: f64, contained: bool, proof: bool) -> Signal {
         let ratio = (likelihood_ratio, RatioSource::Default);
         let signal = Signal::absent("attack", Question::Attacked, Tier::Zero, ratio).fire(1.0, "");
-        Signal { contained, proof, ..signal }
+        Signal { contained, class: Class::proven_if(proof), ..signal }
     }
 
     #[test]
@@ -185,6 +198,23 @@ mod tests {
             let verdict = judge(&[attacked(ratio, contained, proof)], &[Policy::default(); 4], &ABSENCES);
             assert_eq!(verdict.answers[Question::Attacked as usize].decision, expected, "{ratio} {contained} {proof}");
             assert_eq!(verdict.high_risk, expected == Decision::Block);
+        }
+    }
+
+    #[test]
+    fn a_fact_flags_by_itself_and_a_proof_blocks() {
+        for (class, fired, expected) in [
+            (Class::Evidence, true, Decision::Accept),
+            (Class::Fact, true, Decision::Flag),
+            (Class::Proof, true, Decision::Block),
+            (Class::Fact, false, Decision::Accept),
+            (Class::Proof, false, Decision::Accept),
+        ] {
+            let signal = Signal { class, fired, ..attacked(1.0, false, false) };
+            let verdict = judge(&[signal], &[Policy::default(); 4], &ABSENCES);
+            let answer = &verdict.answers[Question::Attacked as usize];
+            assert_eq!(answer.decision, expected, "{class:?} {fired}");
+            assert_eq!(answer.class, if fired { class } else { Class::Evidence });
         }
     }
 

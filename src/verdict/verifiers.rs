@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Decision;
-use crate::engines::{Assessment, Signal, Status, facts};
+use crate::engines::{Assessment, Class, Signal, Status, facts};
 
 /// Seed 003: PASS from this confidence on.
 pub const PASS_FROM: f64 = 0.8;
@@ -194,7 +194,7 @@ impl Verifiers {
         let votes = VERIFIERS.map(|(name, engine, signal)| {
             let weight = weights[index];
             index += 1;
-            let is_proof = signals.iter().any(|other| other.id == signal && other.fired && other.proof);
+            let is_proof = signals.iter().any(|other| other.id == signal && other.fired && other.class == Class::Proof);
             Vote { name, weight, score: score(engine, assessments, settings.mode), is_proof }
         });
         let ran: Vec<(f64, f64)> = votes.iter().filter_map(|vote| Some((vote.score.ok()?, vote.weight))).collect();
@@ -262,7 +262,7 @@ mod tests {
             [("identity", Assessment::new(Status::Error, 1.0)), ("arithmetic", Assessment::new(Status::Ok, 0.0))];
         let ratio = (20.0, RatioSource::Default);
         let signal = Signal::absent(facts::identity::SIGNAL, Question::Fabricated, Tier::Zero, ratio).fire(1.0, "");
-        let signal = Signal { proof: true, ..signal };
+        let signal = Signal { class: Class::Proof, ..signal };
         let all = Verifiers::of(&assessments, &[signal], &Settings::default()).unwrap();
         assert!(all.confidence > PASS_FROM && all.decision == Decision::Block && all.is_proven());
     }

@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     engines::{
-        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
         row::ModelNames,
     },
     hash,
@@ -584,7 +584,7 @@ impl Identity {
         let detail = format!("{} was asked for and {what} answered, {}", name(declared), name(served));
         let ratio = RatioSource::default_or_config(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
         let mut signal = Signal::absent(SIGNAL, Question::Fabricated, Tier::Zero, ratio).fire(1.0, detail.clone());
-        signal.proof = self.settings.block;
+        signal.class = Class::proven_if(self.settings.block);
         let mut assessment = Assessment::new(Status::Error, 1.0).with("by", Detail::Label("names")).signal(signal);
         assessment
             .findings
@@ -775,11 +775,14 @@ mod tests {
             ),
         ] {
             let said = assess(unit);
-            assert!(said.signals[0].proof && said.findings[0].rule == rule, "{unit}: {said:?}");
+            assert!(said.signals[0].class == Class::Proof && said.findings[0].rule == rule, "{unit}: {said:?}");
         }
         let alias = assess(r#"{"declared_model":"gpt-4-prod","model":"gpt-4o-2024-08-06","response":"r"}"#);
         let signal = &alias.signals[0];
-        assert_eq!((signal.proof, signal.score, signal.likelihood_ratio), (false, ALIAS_SCORE, SIGN_RATIO));
+        assert_eq!(
+            (signal.class == Class::Proof, signal.score, signal.likelihood_ratio),
+            (false, ALIAS_SCORE, SIGN_RATIO)
+        );
         assert_eq!(alias.findings[0].rule, "identity/alias");
         let same = assess(
             r#"{"request":{"model":"gpt-4o","messages":[]},"response":{"model":"gpt-4o-2024-05-13","choices":[{"message":{"content":"r"}}]}}"#,
@@ -817,7 +820,7 @@ mod tests {
         let fits = assess(&unit("claude-3-haiku-20240307"));
         assert_eq!((fits.value, fits.signals[0].fired), (Some(0.0), false));
         let foreign = assess(&unit("gpt-4o"));
-        assert!(foreign.signals[0].fired && !foreign.signals[0].proof && foreign.findings.len() == 2);
+        assert!(foreign.signals[0].fired && foreign.signals[0].class == Class::Evidence && foreign.findings.len() == 2);
     }
 
     #[test]

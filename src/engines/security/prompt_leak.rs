@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use super::{Place, ScannedText};
 use crate::{
     engines::{
-        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
     },
     rules::scanner::compile,
 };
@@ -338,9 +338,10 @@ impl PromptLeak {
             _ => (Severity::Info, Status::Ok),
         };
         let mut signal = absent.fire(1.0, leak.why);
-        signal.proof = leak.ratio >= RATIO_CANARY;
-        let rule = if signal.proof { "output/canary" } else { "output/system_prompt" };
-        let mut assessment = Assessment::new(status, if signal.proof { 1.0 } else { containment })
+        let is_proof = leak.ratio >= RATIO_CANARY;
+        signal.class = Class::proven_if(is_proof);
+        let rule = if is_proof { "output/canary" } else { "output/system_prompt" };
+        let mut assessment = Assessment::new(status, if is_proof { 1.0 } else { containment })
             .with("runs", Detail::Count(leak.spans.len() as u64))
             .signal(signal);
         let spans = leak.spans.into_iter().take(RUNS_SHOWN_MAX);

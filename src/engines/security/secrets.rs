@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     engines::{
-        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
     },
     rules::{
         Family, Scanner,
@@ -179,7 +179,7 @@ impl Engine for Secrets {
         let of_signal = (if has_secret { ratio } else { ABSENT_RATIO }, RatioSource::Default);
         let absent = Signal::absent(SIGNAL, Question::Leaking, Tier::Zero, of_signal);
         let mut signal = if has_secret { absent.fire(1.0, strongest) } else { absent };
-        signal.proof = is_proof;
+        signal.class = Class::proven_if(is_proof);
         let status = if has_secret { Status::Error } else { Status::Ok };
         let mut assessment = Assessment::new(status, if has_secret { 1.0 } else { 0.0 })
             .with("findings", Detail::Count(findings.len() as u64))

@@ -18,7 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     engines::{
-        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Row, Severity, Signal, Status, Tier, View,
+        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Row, Severity, Signal, Status, Tier,
+        View,
     },
     record::{Kind, Record, json::Json},
 };
@@ -222,7 +223,7 @@ impl Engine for AllowList {
         let (status, value) = if count > 0 { (Status::Error, 1.0) } else { (Status::Ok, 0.0) };
         if count > 0 {
             signal = signal.fire(1.0, format!("{count} of {} called tools are not on the allow list", judged.len()));
-            signal.proof = self.settings.block;
+            signal.class = Class::proven_if(self.settings.block);
         }
         let mut said = Assessment::new(status, value)
             .with("called", Detail::Count(judged.len() as u64))
@@ -270,7 +271,7 @@ mod tests {
         let engine = engine("allow = ['get_*']");
         let tool = r#"{"tool":"send_mail","args":{},"result":{}}"#;
         let said = with_view(tool, |view| engine.assess(view)).unwrap();
-        assert!(said.signals[0].fired && said.signals[0].proof);
+        assert!(said.signals[0].fired && said.signals[0].class == Class::Proof);
         assert_eq!((said.findings[0].field.as_ref(), said.findings[0].span.clone()), ("/tool", 0..9));
         let asked = r#"{"prompt":"p","tool_calls":[{"name":"get_x","arguments":{}},{"name":"rm","arguments":{}}]}"#;
         let said = with_view(asked, |view| engine.assess(view)).unwrap();

@@ -49,7 +49,7 @@
       title.append(element("span", "muted", "not assessed: " + shown(answer.reason)));
       return element("div", "", title);
     }
-    title.append(element("span", "verdict " + answer.verdict, answer.verdict), element("span", "muted", "  P = " + answer.posterior.toFixed(4) + (answer.proof ? ", proven" : "")));
+    title.append(element("span", "verdict " + answer.verdict, answer.verdict), element("span", "muted", "  P = " + answer.posterior.toFixed(4) + ({ proof: ", proven", fact: ", by a fact" }[answer.class] || "")));
     const start = logit(Math.min(Math.max(answer.prior, 1e-6), 1 - 1e-6));
     let sum = start;
     const levels = [0, start];

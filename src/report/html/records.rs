@@ -14,7 +14,7 @@ use super::{
     },
     clipped, text,
 };
-use crate::engines::{Question, RatioSource, Severity, Tier};
+use crate::engines::{Class, Question, RatioSource, Severity, Tier};
 
 /// No page shows more records than this.
 pub const ROWS_MAX: usize = 300;
@@ -141,7 +141,7 @@ struct Answer<'r> {
     reason: Option<&'static str>,
     prior: f64,
     posterior: f64,
-    proof: bool,
+    class: Class,
     signals: Vec<Signal<'r>>,
     /// Signals that were looked for and not found, together.
     absent: Vec<&'r str>,
@@ -217,7 +217,7 @@ impl Answer<'_> {
             reason: if answer.state == State::Assessed { None } else { answer.reason },
             prior: rounded(answer.prior),
             posterior: rounded(answer.posterior),
-            proof: answer.proof,
+            class: answer.class,
             absent: absent().map(|signal| signal.id).collect(),
             absent_log_odds: rounded(absent().map(|signal| signal.log_odds).sum()),
             signals: mine()

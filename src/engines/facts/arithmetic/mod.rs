@@ -42,7 +42,7 @@ use lexer::Relation;
 
 use crate::{
     engines::{
-        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
     },
     record::Kind,
     text::{code, excerpt::REDACTED},
@@ -477,7 +477,7 @@ fn signal(report: &Report, settings: &Settings) -> Signal {
     let more = report.refuted.len() - 1;
     let detail = if more > 0 { format!("{}; {more} more", first.detail) } else { first.detail.clone() };
     let mut signal = Signal::absent(SIGNAL, Question::Fabricated, Tier::Zero, ratio).fire(1.0, detail);
-    signal.proof = settings.block;
+    signal.class = Class::proven_if(settings.block);
     signal
 }
 
@@ -671,7 +671,7 @@ mod tests {
         let of = |text: &str| assessment(report(text), &Settings::default());
         let wrong = of("3/4 + 1/4 = 2");
         assert_eq!(wrong.findings[0].detail, "3 / 4 + 1 / 4 = 1, not 2");
-        assert!(wrong.signals[0].proof && wrong.signals[0].fired && wrong.status == Status::Error);
+        assert!(wrong.signals[0].class == Class::Proof && wrong.signals[0].fired && wrong.status == Status::Error);
         let right = of("3/4 + 1/4 = 1");
         assert!(!right.signals[0].fired && right.value == Some(0.0));
         let nothing = of("y = 2x + 1");

@@ -38,7 +38,7 @@ use compile::{Compiled, Refusal};
 
 use crate::{
     engines::{
-        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
         language::refusal,
     },
     hash,
@@ -593,7 +593,7 @@ fn assessment(checked: Checked, settings: &Settings) -> Assessment {
             let more = checked.findings.len() - 1;
             let detail = if more > 0 { format!("{}; {more} more", first.detail) } else { first.detail.to_string() };
             let mut signal = Signal::absent(SIGNAL, Question::Fabricated, Tier::Zero, ratio).fire(1.0, detail);
-            signal.proof = settings.block && checked.declared;
+            signal.class = Class::proven_if(settings.block && checked.declared);
             signal
         }
     };
@@ -651,7 +651,7 @@ mod tests {
     #[test]
     fn a_breach_of_a_declared_schema_is_a_proof() {
         let said = assess(&answered("{}"), Schemas::default());
-        assert!(said.signals[0].proof && said.signals[0].fired && said.value == Some(1.0));
+        assert!(said.signals[0].class == Class::Proof && said.signals[0].fired && said.value == Some(1.0));
         assert_eq!(said.findings[0].detail, "the value lacks `a`");
         let fine = assess(&answered(r#"{"a": 1}"#), Schemas::default());
         assert!(!fine.signals[0].fired && fine.value == Some(0.0));
@@ -668,7 +668,7 @@ mod tests {
         ] {
             let said = assess(&answered(response), Schemas::default());
             let signal = &said.signals[0];
-            assert!(signal.fired && signal.proof == is_proof, "{response:?}: {said:?}");
+            assert!(signal.fired && (signal.class == Class::Proof) == is_proof, "{response:?}: {said:?}");
         }
     }
 
@@ -678,7 +678,7 @@ mod tests {
         let assess = |text: &str| {
             let unit = serde_json::json!({"prompt": "p", "response": text, "tools": tools}).to_string();
             let said = assess(&unit, Schemas::default());
-            said.signals.first().map(|signal| (signal.fired, signal.proof))
+            said.signals.first().map(|signal| (signal.fired, signal.class == Class::Proof))
         };
         for (text, expected) in [
             (r#"{"name":"Ada","parameters":{"x":1}}"#, None),
@@ -755,7 +755,7 @@ mod tests {
         let record = |text: &str| serde_json::json!({"model": "m", "prompt": "p", "response": text}).to_string();
         let wants_a = || Some(serde_json::json!({"required": ["a"]}));
         let said = assess(&record("So: {}"), agreement(wants_a(), "", false).unwrap());
-        assert_eq!((said.findings[0].rule.as_ref(), said.signals[0].proof), ("schema/missing", false));
+        assert_eq!((said.findings[0].rule.as_ref(), said.signals[0].class == Class::Proof), ("schema/missing", false));
         let said = assess(&record("So: {\"a\": 1}"), agreement(wants_a(), "", true).unwrap());
         assert_eq!(said.findings[0].rule, "schema/not_json");
         let said = assess(&record("12"), agreement(None, "^[A-Z]", false).unwrap());
