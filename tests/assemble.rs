@@ -21,7 +21,7 @@ struct Witness(Arc<Mutex<Vec<Value>>>);
 
 impl Engine for Witness {
     fn about(&self) -> About {
-        About { name: "witness", summary: "", formula: "", range: "", source: "" }
+        About { name: "witness", summary: "", formula: "", range: "", source: "", signals: &[] }
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

@@ -9,7 +9,8 @@
 //!
 //! Two kinds of engine meet in the pipeline. An [`Engine`] sees one record, has no memory and runs in parallel. A
 //! [`BaselineEngine`] sees one [`Row`] of numbers and the stream's [`Baseline`], and runs in input order. Both answer
-//! with an [`Assessment`]. Adding one is a file and a line in [`ENGINES`] or [`BASELINE_ENGINES`].
+//! with an [`Assessment`]. Each states in its file what it is and
+//! which signals it gives ([`About`]); adding one is a file, a line in [`ABOUTS`], and a line where the pipeline makes it.
 
 pub mod assessment;
 pub mod facts;
@@ -38,7 +39,63 @@ pub struct About {
     pub range: &'static str,
     /// Where the formula comes from.
     pub source: &'static str,
+    /// The signals that it gives.
+    pub signals: &'static [SignalAbout],
 }
+
+/// What a signal is, where a report names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignalAbout {
+    /// The name in reports and calibrations: `snake_case`.
+    pub id: &'static str,
+    /// The question that it bears on.
+    pub question: Question,
+    /// What was found, as a sentence.
+    pub title: &'static str,
+    /// Its number in OWASP's Top 10 for LLM Applications of 2025; empty when none fits.
+    pub owasp: &'static str,
+    /// What to look at first.
+    pub help: &'static str,
+}
+
+/// All engines, in the order of reports: those of a record, those that compare it with its stream, and the checks of tools.
+pub const ABOUTS: &[About] = &[
+    runtime::outcome::ABOUT,
+    runtime::structure::ABOUT,
+    language::intent::ABOUT,
+    language::hallucination::ABOUT,
+    language::compliance::ABOUT,
+    language::json_repair::ABOUT,
+    language::refusal::ABOUT,
+    language::truncation::ABOUT,
+    language::repetition::ABOUT,
+    language::gibberish::ABOUT,
+    facts::arithmetic::ABOUT,
+    facts::knowledge::ABOUT,
+    facts::temporal::ABOUT,
+    facts::schema::ABOUT,
+    facts::identity::ABOUT,
+    grounding::ABOUT,
+    tools::contradiction::ABOUT,
+    tools::agent::ABOUT,
+    security::injection::ABOUT,
+    security::pii::ABOUT,
+    security::secrets::ABOUT,
+    security::exfiltration::ABOUT,
+    security::active_content::ABOUT,
+    security::prompt_leak::ABOUT,
+    runtime::latency::ABOUT,
+    runtime::token_rate::ABOUT,
+    runtime::fingerprint::ABOUT,
+    language::compression::ABOUT,
+    runtime::health::ABOUT,
+    tools::schema::ABOUT,
+    tools::latency::ABOUT,
+    tools::pattern::ABOUT,
+    tools::length::ABOUT,
+    tools::latency::SLOW_ABOUT,
+    tools::error::ABOUT,
+];
 
 /// One record and what was computed of its texts, once, for all engines.
 #[derive(Debug)]

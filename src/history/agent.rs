@@ -23,10 +23,58 @@ use lru::LruCache;
 use super::{History, Observation, Reason};
 use crate::{
     engines::{
-        Assessment, Class, Detail, Finding, Question, RatioSource, Row, Severity, Signal, Status, Tier,
-        tools::agent::LIKELIHOOD_RATIO,
+        About, Assessment, Class, Detail, Finding, Question, RatioSource, Row, Severity, Signal, SignalAbout, Status,
+        Tier, tools::agent::LIKELIHOOD_RATIO,
     },
     hash,
+};
+
+/// What is known of [`REPEAT_SIGNAL`].
+pub const REPEAT_ABOUT: About = About {
+    name: REPEAT_SIGNAL,
+    summary: "Finds calls that an agent makes over and over with the same result.",
+    formula: "the same tool, arguments and result n times among the last 20 calls of the session, n from 3 on; min(1, (n - 2) / 3)",
+    range: "0 (nothing) to 1 (five times)",
+    source: "llmverify; OWASP LLM10:2025",
+    signals: &[SignalAbout {
+        id: REPEAT_SIGNAL,
+        question: Question::Degraded,
+        title: "A tool is called again with the same arguments, to the same result.",
+        owasp: "LLM10",
+        help: "Look at why the agent did not use the result that it had.",
+    }],
+};
+
+/// What is known of [`LOOP_SIGNAL`].
+pub const LOOP_ABOUT: About = About {
+    name: LOOP_SIGNAL,
+    summary: "Finds agents that go round in circles.",
+    formula: "1 when a sequence of 2 to 6 calls has come three times, one after another",
+    range: "0 or 1",
+    source: "llmverify; OWASP LLM10:2025",
+    signals: &[SignalAbout {
+        id: LOOP_SIGNAL,
+        question: Question::Degraded,
+        title: "The same calls of tools come again and again.",
+        owasp: "LLM10",
+        help: "Look at the results: does the agent make headway? Bound its steps.",
+    }],
+};
+
+/// What is known of [`FLOW_SIGNAL`].
+pub const FLOW_ABOUT: About = About {
+    name: FLOW_SIGNAL,
+    summary: "Finds flows between tools that the configuration forbids.",
+    formula: "1 when a tool of `to` is called after one of `from` in the same session",
+    range: "0 or 1",
+    source: "llmverify; OWASP LLM06:2025",
+    signals: &[SignalAbout {
+        id: FLOW_SIGNAL,
+        question: Question::Leaking,
+        title: "A tool was called that must not be called after another one of the session.",
+        owasp: "LLM06",
+        help: "Look at what the first tool read and at what the second one gave away.",
+    }],
 };
 
 /// The signal of a call that was made before.

@@ -21,7 +21,7 @@
 use lru::LruCache;
 use serde::{Deserialize, Serialize};
 
-use crate::engines::row::Field;
+use crate::engines::{About, Question, SignalAbout, row::Field};
 
 /// Settings of the consistency checks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -102,6 +102,38 @@ impl Settings {
         }
     }
 }
+
+/// What is known of [`HISTORICAL_SIGNAL`].
+pub const HISTORICAL_ABOUT: About = About {
+    name: HISTORICAL_SIGNAL,
+    summary: "Finds numbers that contradict what the same tool gave for the same arguments.",
+    formula: "outside of median ± max(3 · 1.4826 · MAD, 0.5 · |median|) of the last 50 results, 10 needed; mean of min(1, log10(ratio to the median) / 3)",
+    range: "0 (consistent) to 1 (a thousandfold swing)",
+    source: "seed 002",
+    signals: &[SignalAbout {
+        id: HISTORICAL_SIGNAL,
+        question: Question::Fabricated,
+        title: "The tool gave numbers that contradict its earlier answers to the same arguments.",
+        owasp: "LLM09",
+        help: "Ask the tool again with these arguments; was it called at all?",
+    }],
+};
+
+/// What is known of [`SESSION_SIGNAL`].
+pub const SESSION_ABOUT: About = About {
+    name: SESSION_SIGNAL,
+    summary: "Finds numbers that contradict the session's earlier results of the same tool.",
+    formula: "50-fold away from the nearest of the last 10 results, 2 needed; mean of min(1, log10(ratio) / 3)",
+    range: "0 (consistent) to 1 (a thousandfold swing)",
+    source: "seed 002",
+    signals: &[SignalAbout {
+        id: SESSION_SIGNAL,
+        question: Question::Fabricated,
+        title: "The tool gave numbers that contradict its earlier answers in the session.",
+        owasp: "LLM09",
+        help: "Ask the tool again; was it called at all?",
+    }],
+};
 
 /// The signal of a contradiction within a session.
 pub const SESSION_SIGNAL: &str = "session_inconsistency";

@@ -155,85 +155,19 @@ pub const STREAMS_MAX: usize = 10_000;
 /// Fields that are charted in all; each takes about a kilobyte.
 pub const CHARTS_MAX: usize = 8_192;
 
-/// What the parts with a signal of their own are, in the order of their signals.
-pub const ABOUT: [About; 11] = [
-    About {
-        name: consistency::HISTORICAL_SIGNAL,
-        summary: "Finds numbers that contradict what the same tool gave for the same arguments.",
-        formula: "outside of median ± max(3 · 1.4826 · MAD, 0.5 · |median|) of the last 50 results, 10 needed; mean of min(1, log10(ratio to the median) / 3)",
-        range: "0 (consistent) to 1 (a thousandfold swing)",
-        source: "seed 002",
-    },
-    About {
-        name: consistency::SESSION_SIGNAL,
-        summary: "Finds numbers that contradict the session's earlier results of the same tool.",
-        formula: "50-fold away from the nearest of the last 10 results, 2 needed; mean of min(1, log10(ratio) / 3)",
-        range: "0 (consistent) to 1 (a thousandfold swing)",
-        source: "seed 002",
-    },
-    About {
-        name: spc::SIGNAL,
-        summary: "Finds tool calls whose latency, size, fields or numbers leave their control charts.",
-        formula: "four Western Electric rules, 0.40 + 0.25 + 0.20 + 0.15, limits widened for the number of charts; the largest chart counts",
-        range: "0 (in control) to 1 (all four rules on one chart)",
-        source: "seed 002; Western Electric Company (1956)",
-    },
-    About {
-        name: plausibility::SIGNAL,
-        summary: "Finds numbers far from the last hundred values of their field.",
-        formula: "0.3 per field beyond mean ± 3 sigma of its last 100 values, at most 1",
-        range: "0 (plausible) to 1 (four fields or more)",
-        source: "seed 002",
-    },
-    About {
-        name: spc::STYLE_SIGNAL,
-        summary: "Finds answers shaped unlike the model's usual ones, on a control chart of the distance.",
-        formula: "the four rules on the logarithm of the fingerprint distance, above the mean only",
-        range: "0 (in control) to 1 (all four rules)",
-        source: "seeds 000 and 001 for the distance, seed 002 for the chart",
-    },
-    About {
-        name: identity::DRIFT_SIGNAL,
-        summary: "Finds the first answer of another version behind the same name of a model.",
-        formula: "1 when the name that answered is new for the name that was asked for, which others answered before",
-        range: "0 (known) or 1 (new)",
-        source: "seed 003, verifier 01",
-    },
-    About {
-        name: identity::BEHAVIOUR_SIGNAL,
-        summary: "Finds answers unlike the model's usual ones in style and in pace at once.",
-        formula: "style beyond 3 sigma of its chart: 0.5 for each of latency and speed that is beyond 3 sigma of its own",
-        range: "0 (as usual) to 1 (style, latency and speed are unusual)",
-        source: "seed 003, verifier 01",
-    },
-    About {
-        name: turns::SIGNAL,
-        summary: "Finds attacks that take several turns: retries after a refusal, rising attacks, attacks in pieces.",
-        formula: "1 for a retry; 0.8 for points that rise over three turns, or four categories spread over turns",
-        range: "0 (nothing) to 1 (a retry)",
-        source: "seed 000; arXiv 2404.01833",
-    },
-    About {
-        name: agent::REPEAT_SIGNAL,
-        summary: "Finds calls that an agent makes over and over with the same result.",
-        formula: "the same tool, arguments and result n times among the last 20 calls of the session, n from 3 on; min(1, (n - 2) / 3)",
-        range: "0 (nothing) to 1 (five times)",
-        source: "llmverify; OWASP LLM10:2025",
-    },
-    About {
-        name: agent::LOOP_SIGNAL,
-        summary: "Finds agents that go round in circles.",
-        formula: "1 when a sequence of 2 to 6 calls has come three times, one after another",
-        range: "0 or 1",
-        source: "llmverify; OWASP LLM10:2025",
-    },
-    About {
-        name: agent::FLOW_SIGNAL,
-        summary: "Finds flows between tools that the configuration forbids.",
-        formula: "1 when a tool of `to` is called after one of `from` in the same session",
-        range: "0 or 1",
-        source: "llmverify; OWASP LLM06:2025",
-    },
+/// The parts with a signal of their own, in the order of their signals.
+pub const ABOUTS: &[About] = &[
+    consistency::HISTORICAL_ABOUT,
+    consistency::SESSION_ABOUT,
+    spc::ABOUT,
+    plausibility::ABOUT,
+    spc::STYLE_ABOUT,
+    identity::DRIFT_ABOUT,
+    identity::BEHAVIOUR_ABOUT,
+    turns::ABOUT,
+    agent::REPEAT_ABOUT,
+    agent::LOOP_ABOUT,
+    agent::FLOW_ABOUT,
 ];
 
 /// What history says of one row.

@@ -13,7 +13,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::stats::{normal, welford::FLAT_SHARE};
+use crate::{
+    engines::{About, Question, SignalAbout},
+    stats::{normal, welford::FLAT_SHARE},
+};
 
 /// Settings of the plausibility check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -58,6 +61,22 @@ impl Settings {
         Settings { beside_chart: true, few_values_are_uncertain: false, widen_limit: false, ..Settings::default() }
     }
 }
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Finds numbers far from the last hundred values of their field.",
+    formula: "0.3 per field beyond mean ± 3 sigma of its last 100 values, at most 1",
+    range: "0 (plausible) to 1 (four fields or more)",
+    source: "seed 002",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Fabricated,
+        title: "A number of the tool's answer is far from its last hundred values.",
+        owasp: "LLM09",
+        help: "Compare with the tool's answers just before.",
+    }],
+};
 
 /// The signal of this check.
 pub const SIGNAL: &str = "value_plausibility";

@@ -32,7 +32,10 @@ use super::{
     reason::{Chart, Reason},
     shift::{self, Cusum, Since, When},
 };
-use crate::stats::{normal, welford::Welford};
+use crate::{
+    engines::{About, Question, SignalAbout},
+    stats::{normal, welford::Welford},
+};
 
 /// Settings of the control charts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -131,6 +134,38 @@ impl Settings {
         }
     }
 }
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Finds tool calls whose latency, size, fields or numbers leave their control charts.",
+    formula: "four Western Electric rules, 0.40 + 0.25 + 0.20 + 0.15, limits widened for the number of charts; the largest chart counts",
+    range: "0 (in control) to 1 (all four rules on one chart)",
+    source: "seed 002; Western Electric Company (1956)",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Fabricated,
+        title: "Latency, size, fields or numbers of the tool's answer leave their control charts.",
+        owasp: "LLM09",
+        help: "Compare with the tool's answers just before; has the tool changed, or was the answer made up?",
+    }],
+};
+
+/// What is known of [`STYLE_SIGNAL`].
+pub const STYLE_ABOUT: About = About {
+    name: STYLE_SIGNAL,
+    summary: "Finds answers shaped unlike the model's usual ones, on a control chart of the distance.",
+    formula: "the four rules on the logarithm of the fingerprint distance, above the mean only",
+    range: "0 (in control) to 1 (all four rules)",
+    source: "seeds 000 and 001 for the distance, seed 002 for the chart",
+    signals: &[SignalAbout {
+        id: STYLE_SIGNAL,
+        question: Question::Degraded,
+        title: "The answer is shaped unlike the model's usual ones.",
+        owasp: "",
+        help: "Has the model or its system prompt changed?",
+    }],
+};
 
 /// The signal of a tool call that is out of control.
 pub const SIGNAL: &str = "spc_anomaly";

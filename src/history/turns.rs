@@ -21,7 +21,23 @@ use std::collections::VecDeque;
 use lru::LruCache;
 use serde::{Deserialize, Serialize};
 
-use crate::engines::row::Turn;
+use crate::engines::{About, Question, SignalAbout, row::Turn};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Finds attacks that take several turns: retries after a refusal, rising attacks, attacks in pieces.",
+    formula: "1 for a retry; 0.8 for points that rise over three turns, or four categories spread over turns",
+    range: "0 (nothing) to 1 (a retry)",
+    source: "seed 000; arXiv 2404.01833",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Attacked,
+        title: "An attack that takes several turns.",
+        owasp: "LLM01",
+        help: "Read the conversation from its first turn; treat the session as hostile.",
+    }],
+};
 
 /// The signal.
 pub const SIGNAL: &str = "injection_multi_turn";

@@ -93,8 +93,12 @@ const WANTED: [Wanted; 21] = [
     llm("error", &["error", "message", "exception"], &[]),
     tool("tool", &["tool", "name", "function"], &[]),
     tool("args", &["arg", "input", "param"], &["schema"]),
-    tool("result", &["result", "output", "response"], &["tool_schema", "tool_pattern", "tool_length", "spc"]),
-    tool("execution_time_ms", &["latenc", "duration", "execution", "time"], &["tool_latency"]),
+    tool(
+        "result",
+        &["result", "output", "response"],
+        &["schema_mismatch", "pattern_mismatch", "length_anomaly", "spc_anomaly"],
+    ),
+    tool("execution_time_ms", &["latenc", "duration", "execution", "time"], &["latency_anomaly"]),
     tool("session_id", &["session", "thread", "conversation", "trace"], &["session consistency"]),
 ];
 

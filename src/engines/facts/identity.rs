@@ -29,12 +29,60 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     engines::{
-        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
-        row::ModelNames,
+        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, SignalAbout,
+        Status, Tier, View, row::ModelNames,
     },
     hash,
     record::{Kind, Record},
     text::excerpt::name,
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: NAME,
+    summary: "Answers of another model than the one that was asked for.",
+    formula: "1 for another model or version; else signs (form of the id, finish reason) that do not fit / signs looked at",
+    range: "0 (as declared) to 1 (another model, which blocks); not assessed when the log cannot tell",
+    source: "seed 003, verifier 01",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Fabricated,
+        title: "Another model answered than the one that was asked for.",
+        owasp: "LLM03",
+        help: "Look at routing, fallbacks and aliases.",
+    }],
+};
+
+/// What is known of [`DRIFT_SIGNAL`].
+pub const DRIFT_ABOUT: About = About {
+    name: DRIFT_SIGNAL,
+    summary: "Finds the first answer of another version behind the same name of a model.",
+    formula: "1 when the name that answered is new for the name that was asked for, which others answered before",
+    range: "0 (known) or 1 (new)",
+    source: "seed 003, verifier 01",
+    signals: &[SignalAbout {
+        id: DRIFT_SIGNAL,
+        question: Question::Fabricated,
+        title: "Another version answers behind the same name.",
+        owasp: "LLM03",
+        help: "Pin the version, or accept the new one and evaluate it.",
+    }],
+};
+
+/// What is known of [`BEHAVIOUR_SIGNAL`].
+pub const BEHAVIOUR_ABOUT: About = About {
+    name: BEHAVIOUR_SIGNAL,
+    summary: "Finds answers unlike the model's usual ones in style and in pace at once.",
+    formula: "style beyond 3 sigma of its chart: 0.5 for each of latency and speed that is beyond 3 sigma of its own",
+    range: "0 (as usual) to 1 (style, latency and speed are unusual)",
+    source: "seed 003, verifier 01",
+    signals: &[SignalAbout {
+        id: BEHAVIOUR_SIGNAL,
+        question: Question::Fabricated,
+        title: "The answer is unlike the model's usual ones in style and in pace at once.",
+        owasp: "LLM03",
+        help: "Find out which model really answered.",
+    }],
 };
 
 /// The engine.
@@ -534,13 +582,7 @@ impl Identity {
 
 impl Engine for Identity {
     fn about(&self) -> About {
-        About {
-            name: NAME,
-            summary: "Answers of another model than the one that was asked for.",
-            formula: "1 for another model or version; else signs (form of the id, finish reason) that do not fit / signs looked at",
-            range: "0 (as declared) to 1 (another model, which blocks); not assessed when the log cannot tell",
-            source: "seed 003, verifier 01",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

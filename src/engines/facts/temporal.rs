@@ -34,10 +34,27 @@ use super::{
 };
 use crate::{
     engines::{
-        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, SignalAbout, Status, Tier,
+        View,
     },
     record::Kind,
     text::{code, excerpt::unredacted},
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: NAME,
+    summary: "Facts given as current that the recency index knows as outdated, and dates that cannot be.",
+    formula: "sentences that are wrong about time / sentences with a fact of the index, or wrong",
+    range: "0 (all in time) to 1 (nothing is)",
+    source: "seed 003, verifier 06",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Fabricated,
+        title: "A fact is given as current that is outdated, or a date that cannot be.",
+        owasp: "LLM09",
+        help: "Compare with the recency index; give the model the current date.",
+    }],
 };
 
 /// The engine.
@@ -451,13 +468,7 @@ impl Temporal {
 
 impl Engine for Temporal {
     fn about(&self) -> About {
-        About {
-            name: NAME,
-            summary: "Facts given as current that the recency index knows as outdated, and dates that cannot be.",
-            formula: "sentences that are wrong about time / sentences with a fact of the index, or wrong",
-            range: "0 (all in time) to 1 (nothing is)",
-            source: "seed 003, verifier 06",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

@@ -457,15 +457,19 @@ fn signals(measures: &[f64; RESPONSE_MEASURES.len()]) -> Vec<Signal> {
     signals
 }
 
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: ENGINE,
+    summary: "Looks for statements of the answer that the documents given to the model do not bear out.",
+    formula: "trust score = supported claims / claims; value = 1 - trust score",
+    range: "0 (all claims are supported) to 1 (none is)",
+    source: "seed 004; lexical support in place of its models",
+    signals: &trust::SIGNALS,
+};
+
 impl Engine for GroundingEngine {
     fn about(&self) -> About {
-        About {
-            name: ENGINE,
-            summary: "Looks for statements of the answer that the documents given to the model do not bear out.",
-            formula: "trust score = supported claims / claims; value = 1 - trust score",
-            range: "0 (all claims are supported) to 1 (none is)",
-            source: "seed 004; lexical support in place of its models",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

@@ -26,7 +26,10 @@ use super::{
     ratios::{Fitted, Ratios},
     support::{MEASURES, Support, measure},
 };
-use crate::stats::log_odds::{prior_log_odds, probability};
+use crate::{
+    engines::{Question, SignalAbout},
+    stats::log_odds::{prior_log_odds, probability},
+};
 
 /// From this P(unsupported) on, a claim is unsupported.
 pub const UNSUPPORTED_FROM: f64 = 0.5;
@@ -248,6 +251,115 @@ pub const RESPONSE_CLAUSES: [&str; 14] = [
     "the sources do not spell out the answer",
     "taken together, the claims are hardly all supported",
     "one claim is hardly supported",
+];
+
+/// The signals: one of the claims together, and one of each of [`RESPONSE_MEASURES`].
+pub const SIGNALS: [SignalAbout; 15] = [
+    SignalAbout {
+        id: "grounding_hallucination",
+        question: Question::Fabricated,
+        title: "The answer contradicts the documents given to the model.",
+        owasp: "LLM09",
+        help: "Compare the contradicted claim with the sentence beside it.",
+    },
+    SignalAbout {
+        id: "grounding_words",
+        question: Question::Fabricated,
+        title: "Words of the answer do not stand in the documents.",
+        owasp: "LLM09",
+        help: "Compare the marked claims with their closest sentence.",
+    },
+    SignalAbout {
+        id: "grounding_run",
+        question: Question::Fabricated,
+        title: "Long parts of the answer stand nowhere in the documents.",
+        owasp: "LLM09",
+        help: "Compare the marked claims with their closest sentence.",
+    },
+    SignalAbout {
+        id: "grounding_share",
+        question: Question::Fabricated,
+        title: "Too few claims of the answer are borne out by the documents.",
+        owasp: "LLM09",
+        help: "Compare the marked claims with their closest sentence; look at what was retrieved.",
+    },
+    SignalAbout {
+        id: "grounding_window",
+        question: Question::Fabricated,
+        title: "A claim of the answer has no passage that bears it out.",
+        owasp: "LLM09",
+        help: "Compare the marked claim with its closest sentence.",
+    },
+    SignalAbout {
+        id: "grounding_bigrams",
+        question: Question::Fabricated,
+        title: "Pairs of words of the answer do not stand in the documents.",
+        owasp: "LLM09",
+        help: "Compare the marked claims with their closest sentence.",
+    },
+    SignalAbout {
+        id: "grounding_numbers",
+        question: Question::Fabricated,
+        title: "The answer has numbers that the documents do not.",
+        owasp: "LLM09",
+        help: "Compare the numbers with the source.",
+    },
+    SignalAbout {
+        id: "grounding_number_pairs",
+        question: Question::Fabricated,
+        title: "Numbers of the answer stand beside other words than in the documents.",
+        owasp: "LLM09",
+        help: "Compare the numbers with the source.",
+    },
+    SignalAbout {
+        id: "grounding_names",
+        question: Question::Fabricated,
+        title: "The answer names somebody or something that the documents do not.",
+        owasp: "LLM09",
+        help: "Look for the names in the documents.",
+    },
+    SignalAbout {
+        id: "grounding_fields",
+        question: Question::Fabricated,
+        title: "Fields that the answer names do not stand in the documents so.",
+        owasp: "LLM09",
+        help: "Compare the named fields with the source.",
+    },
+    SignalAbout {
+        id: "grounding_nulls",
+        question: Question::Fabricated,
+        title: "The answer fills in what the documents leave open.",
+        owasp: "LLM09",
+        help: "Look at the empty fields of the source.",
+    },
+    SignalAbout {
+        id: "grounding_hours",
+        question: Question::Fabricated,
+        title: "Opening hours in the answer differ from the documents.",
+        owasp: "LLM09",
+        help: "Compare the hours with the source.",
+    },
+    SignalAbout {
+        id: "grounding_compression",
+        question: Question::Fabricated,
+        title: "The answer says things that its documents do not hold.",
+        owasp: "LLM09",
+        help: "Compare the marked claims with their closest sentence.",
+    },
+    SignalAbout {
+        id: "grounding_any_claim",
+        question: Question::Fabricated,
+        title: "Statements of the answer are not borne out by the documents given to the model.",
+        owasp: "LLM09",
+        help: "Compare the marked claims with their closest sentence; look at what was retrieved.",
+    },
+    SignalAbout {
+        id: "grounding_worst_claim",
+        question: Question::Fabricated,
+        title: "One claim of the answer is not borne out by the documents.",
+        owasp: "LLM09",
+        help: "Compare the marked claim with its closest sentence.",
+    },
 ];
 
 /// Conflicts on hours beyond which an answer is no worse.

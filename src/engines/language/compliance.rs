@@ -24,8 +24,24 @@ use serde_json::Value;
 
 use super::{degraded, of_response};
 use crate::{
-    engines::{About, Assessment, Detail, Engine, Finding, Severity, Signal, Status, View},
+    engines::{About, Assessment, Detail, Engine, Finding, Question, Severity, Signal, SignalAbout, Status, View},
     text::{Features, excerpt::shown},
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: "compliance",
+    summary: "Checks the response against rules of format, length, terms, keys and coverage.",
+    formula: "passed rules / valid rules; followed from 0.8 on",
+    range: "0 (no rule passed) to 1 (all did)",
+    source: "seed 001, Instruction Compliance",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Degraded,
+        title: "The answer breaks a rule that it was given.",
+        owasp: "",
+        help: "Look at the rule and the place in the evidence; enforce formats outside of the model.",
+    }],
 };
 
 /// The signal.
@@ -325,13 +341,7 @@ impl Compliance {
 
 impl Engine for Compliance {
     fn about(&self) -> About {
-        About {
-            name: "compliance",
-            summary: "Checks the response against rules of format, length, terms, keys and coverage.",
-            formula: "passed rules / valid rules; followed from 0.8 on",
-            range: "0 (no rule passed) to 1 (all did)",
-            source: "seed 001, Instruction Compliance",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

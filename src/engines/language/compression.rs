@@ -21,10 +21,27 @@ use serde::{Deserialize, Serialize};
 use super::NO_RESPONSE;
 use crate::{
     engines::{
-        About, Assessment, Baseline, BaselineEngine, Detail, Question, RatioSource, Row, Signal, Status, Tier, View,
+        About, Assessment, Baseline, BaselineEngine, Detail, Question, RatioSource, Row, Signal, SignalAbout, Status,
+        Tier, View,
     },
     record::Kind,
     text::{Family, Features},
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: "compression",
+    summary: "Finds answers that are too shallow for their prompts.",
+    formula: "0.4 length deficit + 0.3 entropy drop + 0.2 missing transitions + 0.1 repetition",
+    range: "0 (as long and rich as can be expected) to 1 (nothing left)",
+    source: "seed 001, Reasoning Compression Score",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Degraded,
+        title: "The answer is too shallow for its prompt.",
+        owasp: "",
+        help: "Look at token limits and at the model that answered.",
+    }],
 };
 
 /// The signal.
@@ -195,13 +212,7 @@ impl ReasoningCompression {
 
 impl BaselineEngine for ReasoningCompression {
     fn about(&self) -> About {
-        About {
-            name: "compression",
-            summary: "Finds answers that are too shallow for their prompts.",
-            formula: "0.4 length deficit + 0.3 entropy drop + 0.2 missing transitions + 0.1 repetition",
-            range: "0 (as long and rich as can be expected) to 1 (nothing left)",
-            source: "seed 001, Reasoning Compression Score",
-        }
+        ABOUT
     }
 
     fn assess(&self, row: &Row, baseline: &Baseline) -> Option<Assessment> {

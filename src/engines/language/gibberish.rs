@@ -23,8 +23,24 @@ use serde::{Deserialize, Serialize};
 
 use super::{degraded, of_response};
 use crate::{
-    engines::{About, Assessment, Detail, Engine, Status, View},
+    engines::{About, Assessment, Detail, Engine, Question, SignalAbout, Status, View},
     text::{Features, spelling::Spelling},
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Answers that are not made of words, or whose characters are damaged.",
+    formula: "larger of implausible words / words and 20 x damaged characters / code points",
+    range: "0 (words) to 1 (none)",
+    source: "ours",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Degraded,
+        title: "The answer is not made of words.",
+        owasp: "",
+        help: "Look at sampling settings and at the encoding of the log.",
+    }],
 };
 
 /// The engine and its signal.
@@ -118,13 +134,7 @@ impl Gibberish {
 
 impl Engine for Gibberish {
     fn about(&self) -> About {
-        About {
-            name: SIGNAL,
-            summary: "Answers that are not made of words, or whose characters are damaged.",
-            formula: "larger of implausible words / words and 20 x damaged characters / code points",
-            range: "0 (words) to 1 (none)",
-            source: "ours",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

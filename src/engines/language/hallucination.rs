@@ -26,9 +26,26 @@ use serde::{Deserialize, Serialize};
 use super::of_response;
 use crate::{
     engines::{
-        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, SignalAbout, Status, Tier,
+        View,
     },
     text::{Family, Features, hash::hash_of, words::is_stopword},
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: "hallucination",
+    summary: "Looks for new names, new JSON keys, overconfident words and contradictions in the response.",
+    formula: "0.4 speculative facts + 0.3 fabricated keys + 0.2 overconfident words + 0.1 contradiction",
+    range: "0 (none of it) to 1 (all of it)",
+    source: "seed 001, Hallucination Risk Heuristic; seed 000",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Fabricated,
+        title: "New names, new keys, overconfidence or contradictions in the answer.",
+        owasp: "LLM09",
+        help: "Check the names and keys of the evidence against the prompt.",
+    }],
 };
 
 /// The signal.
@@ -283,13 +300,7 @@ impl HallucinationRisk {
 
 impl Engine for HallucinationRisk {
     fn about(&self) -> About {
-        About {
-            name: "hallucination",
-            summary: "Looks for new names, new JSON keys, overconfident words and contradictions in the response.",
-            formula: "0.4 speculative facts + 0.3 fabricated keys + 0.2 overconfident words + 0.1 contradiction",
-            range: "0 (none of it) to 1 (all of it)",
-            source: "seed 001, Hallucination Risk Heuristic; seed 000",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

@@ -294,15 +294,19 @@ impl IntentDetection {
     }
 }
 
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: "intent",
+    summary: "Tells what kind of text the response is: summary, code, list, question and ten others.",
+    formula: "min(1, matched patterns / patterns * weight + boost), * 0.7 below 20 words",
+    range: "0 (no sign of the intent) to 1 (every sign)",
+    source: "seed 001, Intent Detection",
+    signals: &[],
+};
+
 impl Engine for IntentDetection {
     fn about(&self) -> About {
-        About {
-            name: "intent",
-            summary: "Tells what kind of text the response is: summary, code, list, question and ten others.",
-            formula: "min(1, matched patterns / patterns * weight + boost), * 0.7 below 20 words",
-            range: "0 (no sign of the intent) to 1 (every sign)",
-            source: "seed 001, Intent Detection",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

@@ -21,9 +21,25 @@ use serde::{Deserialize, Serialize};
 
 use super::{degraded, of_response};
 use crate::{
-    engines::{About, Assessment, Detail, Engine, Finding, Severity, Status, View},
+    engines::{About, Assessment, Detail, Engine, Finding, Question, Severity, SignalAbout, Status, View},
     rules::scanner::compile,
     text::{Features, code, hash::hash_of},
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Answers that decline, wholly or in part.",
+    formula: "1 when a phrase of refusal opens a short answer, 0.5 when there is more to it, else 0",
+    range: "0 (answers) to 1 (declines)",
+    source: "ours",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Degraded,
+        title: "The model declined.",
+        owasp: "",
+        help: "Was the refusal right? If not, rephrase the prompt.",
+    }],
 };
 
 /// The engine and its signal.
@@ -207,13 +223,7 @@ impl RefusalEngine {
 
 impl Engine for RefusalEngine {
     fn about(&self) -> About {
-        About {
-            name: SIGNAL,
-            summary: "Answers that decline, wholly or in part.",
-            formula: "1 when a phrase of refusal opens a short answer, 0.5 when there is more to it, else 0",
-            range: "0 (answers) to 1 (declines)",
-            source: "ours",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

@@ -23,8 +23,24 @@ use serde::{Deserialize, Serialize};
 
 use super::{degraded, of_response};
 use crate::{
-    engines::{About, Assessment, Detail, Engine, Status, View},
+    engines::{About, Assessment, Detail, Engine, Question, SignalAbout, Status, View},
     text::{Features, code, hash::hash_as_written, words::ascii_runs},
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Answers that say the same over and over.",
+    formula: "largest of r/(r+4) for a loop of r, share of one line, share of repeated 4-grams of words",
+    range: "0 (nothing said twice) to 1 (nothing else)",
+    source: "Knuth, Morris, Pratt 1977 (period); Holtzman et al. 2020 (repeated n-grams)",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Degraded,
+        title: "The answer says the same over and over.",
+        owasp: "LLM10",
+        help: "Look at sampling settings; limit the tokens of an answer.",
+    }],
 };
 
 /// The engine and its signal.
@@ -240,13 +256,7 @@ impl RepetitionEngine {
 
 impl Engine for RepetitionEngine {
     fn about(&self) -> About {
-        About {
-            name: SIGNAL,
-            summary: "Answers that say the same over and over.",
-            formula: "largest of r/(r+4) for a loop of r, share of one line, share of repeated 4-grams of words",
-            range: "0 (nothing said twice) to 1 (nothing else)",
-            source: "Knuth, Morris, Pratt 1977 (period); Holtzman et al. 2020 (repeated n-grams)",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

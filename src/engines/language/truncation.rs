@@ -22,7 +22,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{degraded, of_response};
-use crate::engines::{About, Assessment, Detail, Engine, Status, View};
+use crate::engines::{About, Assessment, Detail, Engine, Question, SignalAbout, Status, View};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Answers that break off.",
+    formula: "1 for a finish reason of length, 0.8 in mid-sentence, 0.4 unclosed, 0.3 unmarked, else 0",
+    range: "0 (complete) to 1 (cut off)",
+    source: "ours",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Degraded,
+        title: "The answer breaks off.",
+        owasp: "",
+        help: "Raise the token limit, or ask for shorter answers.",
+    }],
+};
 
 /// The engine and its signal.
 pub const SIGNAL: &str = "truncation";
@@ -176,13 +192,7 @@ impl Truncation {
 
 impl Engine for Truncation {
     fn about(&self) -> About {
-        About {
-            name: SIGNAL,
-            summary: "Answers that break off.",
-            formula: "1 for a finish reason of length, 0.8 in mid-sentence, 0.4 unclosed, 0.3 unmarked, else 0",
-            range: "0 (complete) to 1 (cut off)",
-            source: "ours",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     engines::{
-        About, Assessment, Baseline, BaselineEngine, Detail, Fingerprint, Question, RatioSource, Row, Signal, Status,
-        Tier,
+        About, Assessment, Baseline, BaselineEngine, Detail, Fingerprint, Question, RatioSource, Row, Signal,
+        SignalAbout, Status, Tier,
     },
     text::Features,
 };
@@ -31,6 +31,13 @@ pub const ABOUT: About = About {
     formula: "distance = 0.3 tokens + 0.3 sentences + 0.2 average sentence length + 0.2 entropy, each |current - baseline| / max(baseline, 1); value = min(1, distance)",
     range: "0 (matches the baseline) to 1 (completely different)",
     source: "seed 001, FingerprintEngine; seed 000 for style_similarity",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Degraded,
+        title: "The answer is shaped unlike the model's usual ones.",
+        owasp: "",
+        help: "Has the model or its system prompt changed?",
+    }],
 };
 
 /// The signal of this engine, when [`Settings::status_counts`] is set.

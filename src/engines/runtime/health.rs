@@ -22,6 +22,7 @@ pub const ABOUT: About = About {
     formula: "sum(weight * value) / sum(weight) over the metrics that apply: latency 0.25, token_rate 0.25, fingerprint 0.30, structure 0.20",
     range: "0 (well) to 1 (unwell); stable <= 0.25 < minor_variation <= 0.50 < degraded <= 0.75 < unstable",
     source: "seed 001, HealthScoreEngine",
+    signals: &[],
 };
 
 /// The labels, from well to unwell.

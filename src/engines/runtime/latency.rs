@@ -16,7 +16,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::engines::{
-    About, Assessment, Baseline, BaselineEngine, Detail, Question, RatioSource, Row, Signal, Status, Tier,
+    About, Assessment, Baseline, BaselineEngine, Detail, Question, RatioSource, Row, Signal, SignalAbout, Status, Tier,
 };
 
 /// What is known of the engine.
@@ -26,6 +26,13 @@ pub const ABOUT: About = About {
     formula: "deviation = max(0, latency / baseline - 1); 0 below warn_deviation, else min(1, deviation / error_deviation)",
     range: "0 (as usual) to 1 (four times the baseline or more)",
     source: "seed 001, LatencyEngine",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Degraded,
+        title: "The answer took much longer than usual.",
+        owasp: "",
+        help: "Look at the provider's status, prompt length and retries at that time.",
+    }],
 };
 
 /// The signal of this engine.

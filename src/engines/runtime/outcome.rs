@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    engines::{About, Assessment, Detail, Engine, Question, RatioSource, Signal, Status, Tier, View},
+    engines::{About, Assessment, Detail, Engine, Question, RatioSource, Signal, SignalAbout, Status, Tier, View},
     record::Kind,
 };
 
@@ -60,15 +60,34 @@ fn is_answered(response: Option<&str>, finish_reason: Option<&str>) -> Option<bo
     }
 }
 
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: "outcome",
+    summary: "Calls that ended with an error, or without a word.",
+    formula: "value = 1 if the record holds an error or the response is blank, else 0",
+    range: "0 (ended well) or 1 (did not)",
+    source: "ours",
+    signals: &[
+        SignalAbout {
+            id: "call_failed",
+            question: Question::Degraded,
+            title: "The call ended with an error.",
+            owasp: "",
+            help: "Look at the error of the record and at the provider's status at that time.",
+        },
+        SignalAbout {
+            id: "empty_response",
+            question: Question::Degraded,
+            title: "The model answered nothing.",
+            owasp: "",
+            help: "Look at finish reason and token limit; a filter may have removed the answer.",
+        },
+    ],
+};
+
 impl Engine for Outcome {
     fn about(&self) -> About {
-        About {
-            name: "outcome",
-            summary: "Calls that ended with an error, or without a word.",
-            formula: "value = 1 if the record holds an error or the response is blank, else 0",
-            range: "0 (ended well) or 1 (did not)",
-            source: "ours",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

@@ -17,10 +17,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     engines::{
-        About, Assessment, Detail, Engine, Question, RatioSource, Signal, Status, Tier, View, language::NO_RESPONSE,
+        About, Assessment, Detail, Engine, Question, RatioSource, Signal, SignalAbout, Status, Tier, View,
+        language::NO_RESPONSE,
     },
     record::Kind,
     text::{Family, Features, JsonPart, json_part::Stand},
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: "structure",
+    summary: "Counts JSON, lists and code blocks, and finds JSON and fences that are broken.",
+    formula: "1 when JSON was promised and does not parse, or a code fence is never closed; else 0",
+    range: "0 (nothing wrong) or 1 (broken)",
+    source: "seed 001, StructureEngine",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Degraded,
+        title: "JSON, lists or code blocks of the answer are broken.",
+        owasp: "LLM05",
+        help: "Use structured output, or validate and retry.",
+    }],
 };
 
 /// The signal.
@@ -97,13 +114,7 @@ impl Structure {
 
 impl Engine for Structure {
     fn about(&self) -> About {
-        About {
-            name: "structure",
-            summary: "Counts JSON, lists and code blocks, and finds JSON and fences that are broken.",
-            formula: "1 when JSON was promised and does not parse, or a code fence is never closed; else 0",
-            range: "0 (nothing wrong) or 1 (broken)",
-            source: "seed 001, StructureEngine",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

@@ -13,7 +13,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::engines::{
-    About, Assessment, Baseline, BaselineEngine, Detail, Question, RatioSource, Row, Signal, Status, Tier,
+    About, Assessment, Baseline, BaselineEngine, Detail, Question, RatioSource, Row, Signal, SignalAbout, Status, Tier,
 };
 
 /// What is known of the engine.
@@ -23,6 +23,13 @@ pub const ABOUT: About = About {
     formula: "deficit = max(0, 1 - (response_tokens / latency_ms * 1000) / baseline)",
     range: "0 (the usual rate or more) to 1 (no token at all)",
     source: "seed 001, TokenRateEngine",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Degraded,
+        title: "The answer came with far fewer tokens per second than usual.",
+        owasp: "",
+        help: "Look at the provider's status at that time.",
+    }],
 };
 
 /// The signal of this engine.

@@ -23,10 +23,27 @@ use serde::{Deserialize, Serialize};
 use super::{Place, ScannedText, evidence::Found, exfiltration};
 use crate::{
     engines::{
-        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, SignalAbout, Status, Tier,
+        View,
     },
     rules::{Family, Scanner},
     text::code,
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Script, terminal escapes, dangerous commands and template injection in answers.",
+    formula: "value = r / (r + 99), r the largest ratio of a hit outside of code that the prompt did not ask for",
+    range: "0 (nothing) to 1 (certain)",
+    source: "OWASP LLM05:2025",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Attacked,
+        title: "The answer holds content that acts on whoever shows or runs it.",
+        owasp: "LLM05",
+        help: "Escape model output where it is shown; never run it. Look at the evidence for script, escapes or commands.",
+    }],
 };
 
 /// The engine and its signal.
@@ -168,13 +185,7 @@ impl ActiveContent {
 
 impl Engine for ActiveContent {
     fn about(&self) -> About {
-        About {
-            name: SIGNAL,
-            summary: "Script, terminal escapes, dangerous commands and template injection in answers.",
-            formula: "value = r / (r + 99), r the largest ratio of a hit outside of code that the prompt did not ask for",
-            range: "0 (nothing) to 1 (certain)",
-            source: "OWASP LLM05:2025",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

@@ -31,10 +31,27 @@ use serde::{Deserialize, Serialize};
 use super::{Place, ScannedText};
 use crate::{
     engines::{
-        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, SignalAbout, Status, Tier,
+        View,
     },
     rules::{Family, Scanner, scanner::entropy_bits},
     text::code,
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Links and images in an answer that carry data of the record away.",
+    formula: "value = r / (r + 99), r the largest ratio of a URL by how it stands, what it carries and where it goes",
+    range: "0 (nothing) to 1 (certain)",
+    source: "garak MarkdownExfilContent; ours",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Leaking,
+        title: "A link or image in the answer carries data of the record away.",
+        owasp: "LLM02",
+        help: "Do not render links and images of model output to foreign hosts. Find out which text asked for it.",
+    }],
 };
 
 /// The engine and its signal.
@@ -584,13 +601,7 @@ impl Exfiltration {
 
 impl Engine for Exfiltration {
     fn about(&self) -> About {
-        About {
-            name: SIGNAL,
-            summary: "Links and images in an answer that carry data of the record away.",
-            formula: "value = r / (r + 99), r the largest ratio of a URL by how it stands, what it carries and where it goes",
-            range: "0 (nothing) to 1 (certain)",
-            source: "garak MarkdownExfilContent; ours",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

@@ -26,9 +26,26 @@ use super::{
 };
 use crate::{
     engines::{
-        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, SignalAbout, Status, Tier,
+        View,
     },
     rules::{Family, Scanner, check::number, resolve},
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Data about persons, and what of it the answer brought up by itself.",
+    formula: "ratio = max(min(ratio of the hit, cap of its severity)) · number of confirmed high types, new values only",
+    range: "number of new values, 0 and up",
+    source: "seed 000",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Leaking,
+        title: "The answer gives away data about a person.",
+        owasp: "LLM02",
+        help: "Find out where the data came from; redact it in the answer and in the log.",
+    }],
 };
 
 /// The signal.
@@ -216,13 +233,7 @@ fn echoes(values: &[Value<'_>], known: &BTreeSet<Vec<u8>>, evidence: &Evidence<'
 
 impl Engine for Pii {
     fn about(&self) -> About {
-        About {
-            name: SIGNAL,
-            summary: "Data about persons, and what of it the answer brought up by itself.",
-            formula: "ratio = max(min(ratio of the hit, cap of its severity)) · number of confirmed high types, new values only",
-            range: "number of new values, 0 and up",
-            source: "seed 000",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

@@ -29,9 +29,26 @@ use serde::{Deserialize, Serialize};
 use super::{Place, ScannedText};
 use crate::{
     engines::{
-        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, SignalAbout,
+        Status, Tier, View,
     },
     rules::scanner::compile,
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "The system prompt, or a canary in it, in the answer.",
+    formula: "words of the system prompt in runs of 6 or more that the answer repeats / words of the system prompt",
+    range: "0 (nothing in common) to 1 (all of it)",
+    source: "garak PromptExtraction; rebuff and vigil (canaries)",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Leaking,
+        title: "The system prompt, or a part of it, stands in the answer.",
+        owasp: "LLM07",
+        help: "Keep secrets out of the system prompt; look at what the user asked.",
+    }],
 };
 
 /// The engine and its signal.
@@ -270,13 +287,7 @@ struct Leak {
 
 impl Engine for PromptLeak {
     fn about(&self) -> About {
-        About {
-            name: SIGNAL,
-            summary: "The system prompt, or a canary in it, in the answer.",
-            formula: "words of the system prompt in runs of 6 or more that the answer repeats / words of the system prompt",
-            range: "0 (nothing in common) to 1 (all of it)",
-            source: "garak PromptExtraction; rebuff and vigil (canaries)",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

@@ -23,7 +23,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     engines::{
-        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, SignalAbout,
+        Status, Tier, View,
     },
     rules::{
         Family, Scanner,
@@ -32,6 +33,22 @@ use crate::{
 };
 
 use super::evidence::{Found, Place, ScannedText};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: NAME,
+    summary: "Keys, tokens and passwords that the answer or the log gives away.",
+    formula: "largest likelihood ratio of the findings; held down where the model did not bring the secret up",
+    range: "0 (nothing found) to 1",
+    source: "seed 000",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Leaking,
+        title: "The answer or the log gives away a key, token or password.",
+        owasp: "LLM02",
+        help: "Revoke the secret now, then find out how it got there.",
+    }],
+};
 
 /// The name of the engine.
 pub const NAME: &str = "secrets";
@@ -130,13 +147,7 @@ fn detail_of(secret: &Secret<'_>, is_repeated: bool) -> Cow<'static, str> {
 
 impl Engine for Secrets {
     fn about(&self) -> About {
-        About {
-            name: NAME,
-            summary: "Keys, tokens and passwords that the answer or the log gives away.",
-            formula: "largest likelihood ratio of the findings; held down where the model did not bring the secret up",
-            range: "0 (nothing found) to 1",
-            source: "seed 000",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

@@ -18,10 +18,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     engines::{
-        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Row, Severity, Signal, Status, Tier,
-        View,
+        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Row, Severity, Signal, SignalAbout,
+        Status, Tier, View,
     },
     record::{Kind, Record, json::Json},
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Finds calls of tools that the configuration does not allow.",
+    formula: "1 when the name of a called tool matches no pattern of the allow list",
+    range: "0 (allowed) or 1 (not allowed)",
+    source: "llmverify; OWASP LLM06:2025",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Attacked,
+        title: "A tool is called that is not on the allow list.",
+        owasp: "LLM06",
+        help: "Take the tool away from the agent, or put it on the list.",
+    }],
 };
 
 /// The engine and its signal.
@@ -183,13 +199,7 @@ impl AllowList {
 
 impl Engine for AllowList {
     fn about(&self) -> About {
-        About {
-            name: SIGNAL,
-            summary: "Finds calls of tools that the configuration does not allow.",
-            formula: "1 when the name of a called tool matches no pattern of the allow list",
-            range: "0 (allowed) or 1 (not allowed)",
-            source: "llmverify; OWASP LLM06:2025",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

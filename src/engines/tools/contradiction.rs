@@ -27,9 +27,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     engines::{
-        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, SignalAbout, Status, Tier,
+        View,
     },
     record::{Kind, Message, Prompt, json::Json},
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Finds answers that contradict what the tools in the conversation said.",
+    formula: "1 for an id one character off, another number for a named field, or a success claimed after failures only",
+    range: "0 (none) or 1",
+    source: "llmverify; seed 004 for results as sources",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Fabricated,
+        title: "The answer contradicts what a tool of the conversation has said.",
+        owasp: "LLM09",
+        help: "Compare the answer with the result of the tool beside it.",
+    }],
 };
 
 /// The engine and its signal.
@@ -339,13 +356,7 @@ impl ContradictionEngine {
 
 impl Engine for ContradictionEngine {
     fn about(&self) -> About {
-        About {
-            name: SIGNAL,
-            summary: "Finds answers that contradict what the tools in the conversation said.",
-            formula: "1 for an id one character off, another number for a named field, or a success claimed after failures only",
-            range: "0 (none) or 1",
-            source: "llmverify; seed 004 for results as sources",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

@@ -13,6 +13,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::engines::{About, Question, SignalAbout};
+
 /// Settings of the error check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -26,6 +28,22 @@ impl Default for Settings {
         Settings { likelihood_ratio: LIKELIHOOD_RATIO }
     }
 }
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Finds tool answers that say themselves that the call failed.",
+    formula: "1 when the call or a top-level field (error, isError, status, status_code) reports an error",
+    range: "0 or 1",
+    source: "llmverify; Model Context Protocol for isError",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Degraded,
+        title: "The tool's answer says itself that the call failed.",
+        owasp: "LLM09",
+        help: "Did the model go on as if the call had worked?",
+    }],
+};
 
 /// The signal of this check.
 pub const SIGNAL: &str = "tool_error";

@@ -22,6 +22,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::engines::{About, Question, SignalAbout};
+
 /// Settings of the latency check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -92,6 +94,38 @@ impl Settings {
         }
     }
 }
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Finds tool answers that came faster than the tool can work.",
+    formula: "below 2 ms: 1 - ms / 2; below the minimum: sqrt(1 - ms / minimum), from 0.3 on; z < -3: min(1, (|z| - 3) / 3)",
+    range: "0 (plausible) to 1 (no time at all)",
+    source: "seed 002",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Fabricated,
+        title: "The tool answered faster than it can work.",
+        owasp: "LLM09",
+        help: "Was the tool called at all? Look for mocks, caches and made-up results.",
+    }],
+};
+
+/// What is known of [`SLOW_SIGNAL`].
+pub const SLOW_ABOUT: About = About {
+    name: SLOW_SIGNAL,
+    summary: "Finds tool calls that took longer than expected.",
+    formula: "above the maximum: min(1, ms / maximum - 1), from 0.3 on; z > 3: min(1, (z - 3) / 3)",
+    range: "0 (as expected) to 1 (twice the maximum, or 6 sigma)",
+    source: "llmverify; seed 002 counts z > 3 as latency_anomaly",
+    signals: &[SignalAbout {
+        id: SLOW_SIGNAL,
+        question: Question::Degraded,
+        title: "The tool took longer than it should.",
+        owasp: "",
+        help: "Look at the tool's own monitoring at that time.",
+    }],
+};
 
 /// The signal of a call that was too fast.
 pub const SIGNAL: &str = "latency_anomaly";

@@ -11,6 +11,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::engines::{About, Question, SignalAbout};
+
 /// Settings of the length check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -28,6 +30,22 @@ impl Default for Settings {
         Settings { likelihood_ratio: LIKELIHOOD_RATIO, short_score_max: SHORT_SCORE_MAX, long_score: LONG_SCORE }
     }
 }
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Finds tool answers that are shorter or longer than expected.",
+    formula: "below the minimum: 0.5 (1 - length / minimum); above the maximum: 0.2",
+    range: "0 to 0.5",
+    source: "seed 002",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Fabricated,
+        title: "The tool's answer is shorter or longer than it should be.",
+        owasp: "LLM09",
+        help: "Compare with a real answer of the tool; adjust its profile when that has changed.",
+    }],
+};
 
 /// The signal of this check.
 pub const SIGNAL: &str = "length_anomaly";

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use profile::{Profile, ProfileError, ToolProfile};
 
-use super::{About, Question, RatioSource, Row, Signal, Tier, row::FIELDS_MAX, row::Field};
+use super::{Question, RatioSource, Row, Signal, Tier, row::FIELDS_MAX, row::Field};
 use crate::{
     hash,
     record::{Kind, LatencySource, Record, json::Json},
@@ -61,52 +61,6 @@ impl Settings {
         }
     }
 }
-
-/// What the checks are, in the order of their signals.
-pub const ABOUT: [About; 6] = [
-    About {
-        name: schema::SIGNAL,
-        summary: "Finds tool answers that lack a required field or have a forbidden one.",
-        formula: "violations / (required + forbidden); 0.8 when fields are required and the answer is no object",
-        range: "0 (nothing wrong) to 1 (every rule violated)",
-        source: "seed 002",
-    },
-    About {
-        name: latency::SIGNAL,
-        summary: "Finds tool answers that came faster than the tool can work.",
-        formula: "below 2 ms: 1 - ms / 2; below the minimum: sqrt(1 - ms / minimum), from 0.3 on; z < -3: min(1, (|z| - 3) / 3)",
-        range: "0 (plausible) to 1 (no time at all)",
-        source: "seed 002",
-    },
-    About {
-        name: pattern::SIGNAL,
-        summary: "Finds tool answers that match none of the expected patterns.",
-        formula: "0.8 when no pattern matches the JSON text",
-        range: "0 or 0.8",
-        source: "seed 002",
-    },
-    About {
-        name: length::SIGNAL,
-        summary: "Finds tool answers that are shorter or longer than expected.",
-        formula: "below the minimum: 0.5 (1 - length / minimum); above the maximum: 0.2",
-        range: "0 to 0.5",
-        source: "seed 002",
-    },
-    About {
-        name: latency::SLOW_SIGNAL,
-        summary: "Finds tool calls that took longer than expected.",
-        formula: "above the maximum: min(1, ms / maximum - 1), from 0.3 on; z > 3: min(1, (z - 3) / 3)",
-        range: "0 (as expected) to 1 (twice the maximum, or 6 sigma)",
-        source: "llmverify; seed 002 counts z > 3 as latency_anomaly",
-    },
-    About {
-        name: error::SIGNAL,
-        summary: "Finds tool answers that say themselves that the call failed.",
-        formula: "1 when the call or a top-level field (error, isError, status, status_code) reports an error",
-        range: "0 or 1",
-        source: "llmverify; Model Context Protocol for isError",
-    },
-];
 
 /// The signals of one tool call; empty for any other kind of record.
 pub fn tier0(record: &Record<'_>, profile: Option<&Profile>, settings: &Settings) -> Vec<Signal> {

@@ -13,6 +13,8 @@
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
+use crate::engines::{About, Question, SignalAbout};
+
 /// Settings of the pattern check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -38,6 +40,22 @@ impl Settings {
         Settings { tolerate_bad_patterns: true, ..Settings::default() }
     }
 }
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Finds tool answers that match none of the expected patterns.",
+    formula: "0.8 when no pattern matches the JSON text",
+    range: "0 or 0.8",
+    source: "seed 002",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Fabricated,
+        title: "The tool's answer matches none of the patterns that it should.",
+        owasp: "LLM09",
+        help: "Compare with a real answer of the tool; adjust its profile when that has changed.",
+    }],
+};
 
 /// The signal of this check.
 pub const SIGNAL: &str = "pattern_mismatch";

@@ -12,6 +12,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::engines::{About, Question, SignalAbout};
+
 /// Settings of the schema check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -40,6 +42,22 @@ impl Settings {
         Settings { errors_are_violations: true, ..Settings::default() }
     }
 }
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Finds tool answers that lack a required field or have a forbidden one.",
+    formula: "violations / (required + forbidden); 0.8 when fields are required and the answer is no object",
+    range: "0 (nothing wrong) to 1 (every rule violated)",
+    source: "seed 002",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Fabricated,
+        title: "The tool's answer lacks a required field or has a forbidden one.",
+        owasp: "LLM09",
+        help: "Compare with a real answer of the tool; forbidden fields betray mocks.",
+    }],
+};
 
 /// The signal of this check.
 pub const SIGNAL: &str = "schema_mismatch";

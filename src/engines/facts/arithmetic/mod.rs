@@ -42,10 +42,27 @@ use lexer::Relation;
 
 use crate::{
     engines::{
-        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, SignalAbout,
+        Status, Tier, View,
     },
     record::Kind,
     text::{code, excerpt::REDACTED},
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: NAME,
+    summary: "Equations, sums and identities in the answer that do not hold.",
+    formula: "false claims / claims that could be checked, by exact rationals; a correct rounding holds",
+    range: "0 (everything holds) to 1; one false claim blocks",
+    source: "seed 003, Symbolic Solver; the rule of rounding is ours",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Fabricated,
+        title: "An equation, sum or identity in the answer does not hold.",
+        owasp: "LLM09",
+        help: "Recompute the marked equation; let a tool calculate where numbers matter.",
+    }],
 };
 
 /// The engine.
@@ -420,13 +437,7 @@ impl Arithmetic {
 
 impl Engine for Arithmetic {
     fn about(&self) -> About {
-        About {
-            name: NAME,
-            summary: "Equations, sums and identities in the answer that do not hold.",
-            formula: "false claims / claims that could be checked, by exact rationals; a correct rounding holds",
-            range: "0 (everything holds) to 1; one false claim blocks",
-            source: "seed 003, Symbolic Solver; the rule of rounding is ours",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

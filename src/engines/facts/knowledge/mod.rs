@@ -36,12 +36,29 @@ use super::{
 };
 use crate::{
     engines::{
-        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, SignalAbout, Status, Tier,
+        View,
     },
     record::Kind,
     text::{code, excerpt::unredacted},
 };
 use load::Statement;
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: NAME,
+    summary: "Statements that contradict the knowledge files, or that these say are superseded.",
+    formula: "claims in conflict or superseded / claims that could be checked",
+    range: "0 (all as known) to 1 (nothing is)",
+    source: "seed 003, verifier 05",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Fabricated,
+        title: "The answer contradicts the knowledge files, or repeats what they say is superseded.",
+        owasp: "LLM09",
+        help: "Compare with the statement named in the evidence; which of the two is current?",
+    }],
+};
 
 /// The engine.
 pub const NAME: &str = "knowledge";
@@ -750,13 +767,7 @@ impl Knowledge {
 
 impl Engine for Knowledge {
     fn about(&self) -> About {
-        About {
-            name: NAME,
-            summary: "Statements that contradict the knowledge files, or that these say are superseded.",
-            formula: "claims in conflict or superseded / claims that could be checked",
-            range: "0 (all as known) to 1 (nothing is)",
-            source: "seed 003, verifier 05",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

@@ -38,12 +38,28 @@ use compile::{Compiled, Refusal};
 
 use crate::{
     engines::{
-        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
-        language::refusal,
+        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, SignalAbout,
+        Status, Tier, View, language::refusal,
     },
     hash,
     record::{Kind, Record, json::Json},
     text::excerpt::name,
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: NAME,
+    summary: "Checks answers and the arguments of tool calls against their JSON Schema or pattern.",
+    formula: "things that break their schema / things that were checked",
+    range: "0 (all as agreed) to 1 (nothing is); a breach of a schema that the record declares blocks",
+    source: "seed 003, verifier 07; JSON Schema 2020-12",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Fabricated,
+        title: "The output violates the schema that it must follow.",
+        owasp: "LLM05",
+        help: "Look at the path in the evidence; validate outputs before use.",
+    }],
 };
 
 /// The engine.
@@ -558,13 +574,7 @@ fn check_answer(view: &View<'_, '_>, schema: &Compiled, whole: bool, is_declared
 
 impl Engine for SchemaValidator {
     fn about(&self) -> About {
-        About {
-            name: NAME,
-            summary: "Checks answers and the arguments of tool calls against their JSON Schema or pattern.",
-            formula: "things that break their schema / things that were checked",
-            range: "0 (all as agreed) to 1 (nothing is); a breach of a schema that the record declares blocks",
-            source: "seed 003, verifier 07; JSON Schema 2020-12",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

@@ -468,15 +468,19 @@ impl JsonRepair {
     }
 }
 
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: "json_repair",
+    summary: "Tries to mend a response that should be JSON and does not parse.",
+    formula: "steps in order, until it parses: comments, trailing commas, keys, single quotes, newlines, brackets, all anew",
+    range: "0 (valid), 0.5 (mended), 1 (beyond repair)",
+    source: "seed 001, JSON Repair",
+    signals: &[],
+};
+
 impl Engine for JsonRepair {
     fn about(&self) -> About {
-        About {
-            name: "json_repair",
-            summary: "Tries to mend a response that should be JSON and does not parse.",
-            formula: "steps in order, until it parses: comments, trailing commas, keys, single quotes, newlines, brackets, all anew",
-            range: "0 (valid), 0.5 (mended), 1 (beyond repair)",
-            source: "seed 001, JSON Repair",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {

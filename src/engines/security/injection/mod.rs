@@ -27,14 +27,30 @@ use serde::{Deserialize, Serialize};
 use super::evidence::{Found, Place, ScannedText};
 use crate::{
     engines::{
-        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
-        row::Turn,
+        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, SignalAbout, Status, Tier,
+        View, row::Turn,
     },
     rules::{Family, Scanner},
 };
 use combine::{Combinations, Points};
 use features::{Kinds, Names, Shown};
 use outcome::Outcome;
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Finds text that tries to subvert the model, and says whether it did.",
+    formula: "points of feature combinations: max(override, persona) + 1/4 min, per 16,000 bytes; exp of lines to a likelihood ratio",
+    range: "0 (nothing found) to 1 (16 points)",
+    source: "seed 000 (nine categories); OWASP LLM01:2025; own study, docs/accuracy.md",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Attacked,
+        title: "The input tries to subvert the model.",
+        owasp: "LLM01",
+        help: "Look at the field of the evidence: a user, a document or a tool? Separate instructions from data.",
+    }],
+};
 
 /// The signal.
 pub const SIGNAL: &str = "prompt_injection";
@@ -209,13 +225,7 @@ impl Attack<'_> {
 
 impl Engine for Injection {
     fn about(&self) -> About {
-        About {
-            name: SIGNAL,
-            summary: "Finds text that tries to subvert the model, and says whether it did.",
-            formula: "points of feature combinations: max(override, persona) + 1/4 min, per 16,000 bytes; exp of lines to a likelihood ratio",
-            range: "0 (nothing found) to 1 (16 points)",
-            source: "seed 000 (nine categories); OWASP LLM01:2025; own study, docs/accuracy.md",
-        }
+        ABOUT
     }
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
