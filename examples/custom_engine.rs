@@ -9,7 +9,8 @@
 use llmverify::{
     config::Settings,
     engines::{
-        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
+        About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, SignalAbout, Status, Tier,
+        View,
     },
     input::{Limits, Reader},
     pipeline::{Auditor, Filter},
@@ -30,6 +31,13 @@ impl Engine for Promises {
             formula: "value = min(1, promises / 3)",
             range: "0 (none) to 1 (three or more)",
             source: "our terms of service",
+            signals: &[SignalAbout {
+                id: "promise",
+                question: Question::Leaking,
+                title: "The answer promises what the company must not promise.",
+                owasp: "",
+                help: "Look at the marked phrase, and at the instructions of the model.",
+            }],
         }
     }
 
