@@ -261,6 +261,12 @@ pub struct EngineSettings {
     pub repetition: language::repetition::Settings,
     /// Answers that are not made of words.
     pub gibberish: language::gibberish::Settings,
+    /// Does the answer only say again what the user said?
+    pub echo: language::echo::Settings,
+    /// Was the answer filled in?
+    pub template: language::template::Settings,
+    /// Is the answer in the language that was asked for?
+    pub other_language: language::other_language::Settings,
     /// Equations that do not hold.
     pub arithmetic: facts::arithmetic::Settings,
     /// Statements against the knowledge files.

@@ -83,6 +83,37 @@ impl Class {
     }
 }
 
+/// What a fault that is plain from the record counts as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// It flags by itself.
+    #[default]
+    Fact,
+    /// It is weighed with the rest.
+    Evidence,
+    /// Nothing; it is not looked for.
+    Off,
+}
+
+/// The least likelihood ratio of a fact, so that the posterior agrees with what it decides.
+pub const FACT_RATIO_MIN: f64 = 20.0;
+
+impl Effect {
+    /// `signal` as it counts.
+    pub fn of(self, signal: Signal) -> Option<Signal> {
+        match self {
+            Effect::Fact => {
+                let likelihood_ratio = signal.likelihood_ratio.max(FACT_RATIO_MIN);
+                let score = if signal.fired { 1.0 } else { signal.score };
+                Some(Signal { class: Class::Fact, likelihood_ratio, score, ..signal })
+            }
+            Effect::Evidence => Some(signal),
+            Effect::Off => None,
+        }
+    }
+}
+
 /// Where a likelihood ratio comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -164,7 +195,8 @@ impl Signal {
             fired: self.fired,
             score: self.score,
             likelihood_ratio: self.likelihood_ratio,
-            absence_counts: self.tier == Tier::Zero,
+            // Most faults are rare: that one is absent says next to nothing of the others.
+            absence_counts: self.tier == Tier::Zero && self.class != Class::Fact,
             fitted_log_odds: self.fitted_log_odds,
         }
     }
@@ -327,12 +359,14 @@ impl Assessment {
         self
     }
 
-    /// Adds a signal.
+    /// Adds a signal, if there is one.
     #[inline]
-    pub fn signal(mut self, signal: Signal) -> Assessment {
-        // Most engines give one, and a growing list would make room for four.
-        self.signals.reserve_exact(1);
-        self.signals.push(signal);
+    pub fn signal(mut self, signal: impl Into<Option<Signal>>) -> Assessment {
+        if let Some(signal) = signal.into() {
+            // Most engines give one, and a growing list would make room for four.
+            self.signals.reserve_exact(1);
+            self.signals.push(signal);
+        }
         self
     }
 }

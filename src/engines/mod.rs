@@ -21,7 +21,9 @@ pub mod runtime;
 pub mod security;
 pub mod tools;
 
-pub use assessment::{Assessment, Class, Detail, Finding, Question, RatioSource, Severity, Signal, Status, Tier};
+pub use assessment::{
+    Assessment, Class, Detail, Effect, Finding, Question, RatioSource, Severity, Signal, Status, Tier,
+};
 pub use row::{Baseline, Fingerprint, Row};
 
 use crate::{record::Record, text::Features};
@@ -70,6 +72,9 @@ pub const ABOUTS: &[About] = &[
     language::truncation::ABOUT,
     language::repetition::ABOUT,
     language::gibberish::ABOUT,
+    language::echo::ABOUT,
+    language::template::ABOUT,
+    language::other_language::ABOUT,
     facts::arithmetic::ABOUT,
     facts::knowledge::ABOUT,
     facts::temporal::ABOUT,

@@ -60,11 +60,12 @@ fn found(answer: &Answer) -> String {
         Question::Degraded => "degraded",
     };
     // A fact or a proof decides whatever the posterior is, and an unlikely one beside it would only confuse.
-    if answer.class > Class::Evidence && answer.posterior < 0.5 {
-        return format!("{what} (proven)");
+    match answer.class {
+        Class::Fact => format!("{what} (a fact)"),
+        Class::Proof if answer.posterior < 0.5 => format!("{what} (proven)"),
+        Class::Proof => format!("{what} (P = {:.2}, proven)", rounded(answer.posterior)),
+        Class::Evidence => format!("{what} (P = {:.2})", rounded(answer.posterior)),
     }
-    let proven = if answer.class == Class::Proof { ", proven" } else { "" };
-    format!("{what} (P = {:.2}{proven})", rounded(answer.posterior))
 }
 
 fn likeliest(answer: &Answer) -> String {
@@ -94,6 +95,9 @@ fn clauses(fired: &[&Signal]) -> String {
 fn clause(signal: &Signal) -> String {
     let detail = if signal.detail.is_empty() { signal.id } else { &signal.detail };
     let (detail, ratio, score) = (clip(detail, CLAUSE_CHARS_MAX), signal.likelihood_ratio, signal.score);
+    if signal.class == Class::Fact {
+        return detail.to_string();
+    }
     if signal.ratio_source == RatioSource::Fitted {
         return format!("{detail} (fitted LR {})", brief(ratio));
     }

@@ -51,6 +51,8 @@ pub struct JsonPart {
     pub valid: bool,
     /// Whether they begin with a value that parses, whatever follows (JSON Lines, a second object).
     pub begins_valid: bool,
+    /// Whether the text ends where the value goes on.
+    pub is_cut: bool,
     /// Whether the first bracket is followed by what follows it in JSON, and not in prose or code.
     pub looks_like_json: bool,
     /// Keys of the top-level object, or of the objects in the top-level array; sorted, each once. Empty when not valid.
@@ -68,14 +70,16 @@ impl JsonPart {
         let (span, stand) = locate(text, lines.json_block.as_ref())?;
         let part = &text[span.clone()];
         let mut values = serde_json::Deserializer::from_str(part).into_iter::<Outline>();
-        let first = values.next().and_then(Result::ok);
+        let first = values.next();
+        let is_cut = matches!(&first, Some(Err(error)) if error.is_eof());
+        let first = first.and_then(Result::ok);
         let begins_valid = first.is_some();
         let valid = begins_valid && part[values.byte_offset()..].trim_ascii().is_empty();
         let mut keys = first.filter(|_| valid).unwrap_or_default().keys;
         keys.sort_unstable();
         keys.dedup();
         let looks_like_json = looks_like_json(part.as_bytes());
-        Some(JsonPart { span, stand, valid, begins_valid, looks_like_json, keys })
+        Some(JsonPart { span, stand, valid, begins_valid, is_cut, looks_like_json, keys })
     }
 
     /// Whether the text answers with this JSON: it begins with it, in a fence or without one.

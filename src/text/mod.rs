@@ -21,6 +21,7 @@ pub mod excerpt;
 pub mod hash;
 pub mod json_part;
 pub mod keywords;
+pub mod lexicon;
 pub mod lines;
 pub mod phrases;
 pub mod sentence;

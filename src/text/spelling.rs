@@ -36,6 +36,43 @@ pub const RARE_PAIRS: &[(u8, &[u8])] = &[
     (b'z', b"fjqx"),
 ];
 
+/// Letters that seldom follow the first one: pairs of less than 30 in a million in 2 million pairs of English prose. Other
+/// languages have words with one or two of them, but none has most of its words of such.
+pub const UNCOMMON_PAIRS: &[(u8, &[u8])] = &[
+    (b'a', b"oq"),
+    (b'b', b"cdfghknpqvwxz"),
+    (b'c', b"bdfgjmnpqvwxz"),
+    (b'd', b"chkpqtxz"),
+    (b'f', b"bcdghjkmnpqvwxz"),
+    (b'g', b"bcdfjkpqvwxz"),
+    (b'h', b"dfghjkqvwxz"),
+    (b'i', b"w"),
+    (b'j', b"bcdfghijklmnpqrstvwxyz"),
+    (b'k', b"bcghjkmqrtuvwxz"),
+    (b'l', b"hjqxz"),
+    (b'm', b"cdghjkqrtvwxz"),
+    (b'n', b"bqwz"),
+    (b'o', b"q"),
+    (b'p', b"bgjknqvwxz"),
+    (b'q', b"abcdefghijklmnopqrstvwxyz"),
+    (b'r', b"jqxz"),
+    (b's', b"bdgjvxz"),
+    (b't', b"gjkqvxz"),
+    (b'u', b"qwx"),
+    (b'v', b"bcdfghjklmnpqrstuvwxz"),
+    (b'w', b"cfgjkmpquvwxyz"),
+    (b'x', b"bdfghjklmnoqrsuvwxz"),
+    (b'y', b"fhjkqvwxy"),
+    (b'z', b"bcdfghjkmnpqrstvwx"),
+];
+
+/// Whether a word holds two of [`UNCOMMON_PAIRS`].
+pub fn is_odd(word: &[u8]) -> bool {
+    let is_uncommon =
+        |pair: &&[u8]| UNCOMMON_PAIRS.iter().any(|(first, seconds)| *first == pair[0] && seconds.contains(&pair[1]));
+    word.windows(2).filter(is_uncommon).nth(1).is_some()
+}
+
 /// Words that were judged, and what came of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spelling {

@@ -24,7 +24,9 @@ use serde_json::Value;
 
 use super::{degraded, of_response};
 use crate::{
-    engines::{About, Assessment, Detail, Engine, Finding, Question, Severity, Signal, SignalAbout, Status, View},
+    engines::{
+        About, Assessment, Detail, Effect, Engine, Finding, Question, Severity, Signal, SignalAbout, Status, View,
+    },
     text::{Features, excerpt::shown},
 };
 
@@ -298,9 +300,11 @@ fn find_terms(text: &str, terms: &[String]) -> Vec<Option<Range<usize>>> {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
+    /// What the fault counts as: `fact`, `evidence`, `off`.
+    pub effect: Effect,
     /// The ratio from which on the instructions are followed.
     pub followed_from: f64,
-    /// P(fires | degraded) / P(fires | not).
+    /// P(fires | degraded) / P(fires | not), where it counts as evidence.
     pub likelihood_ratio: f64,
     /// Whether a sentence is whatever stands between any two of . ! ? (seed 001).
     pub sentences_are_pieces: bool,
@@ -311,6 +315,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
+            effect: Effect::Fact,
             followed_from: 0.8,
             likelihood_ratio: LIKELIHOOD_RATIO,
             sentences_are_pieces: false,
@@ -322,7 +327,7 @@ impl Default for Settings {
 impl Settings {
     /// The letter of seed 001.
     pub fn seed() -> Settings {
-        Settings { sentences_are_pieces: true, ..Settings::default() }
+        Settings { effect: Effect::Evidence, sentences_are_pieces: true, ..Settings::default() }
     }
 }
 
@@ -388,7 +393,7 @@ impl Compliance {
         assessment
             .findings
             .extend(places.map(|span| Finding::new("compliance/excluded_term", Severity::Medium, "/response", span)));
-        assessment.signal(signal)
+        assessment.signal(self.settings.effect.of(signal))
     }
 }
 

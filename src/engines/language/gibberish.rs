@@ -1,12 +1,15 @@
 //! Is the answer made of words at all?
 //!
-//! **Formula**: value = the larger of
+//! **Formula**: value = the largest of
 //! - implausible words / words, over the lower-case words of 4 to 30 letters a to z outside of code, when there are at least
 //!   [`WORDS_MIN`]. A word is implausible when it holds a pair of letters that hardly any language in Latin script has, no
 //!   vowel, or 6 consonants in a row; see [`spelling`](crate::text::spelling)
-//! - damaged characters / code points x 20, at most 1: U+FFFD, and UTF-8 that was read as Latin-1 ("Ã©", "â€™")
+//! - odd words / words, over the same words, when there are at least [`ODD_WORDS_MIN`]: implausible ones and those with two pairs
+//!   of letters that are uncommon in English
+//! - damaged characters / code points x 20, at most 1: U+FFFD, UTF-8 that was read as Latin-1 ("Ã©", "â€™"), and the marks of
+//!   tokenizers ("Ġthe", "▁of", "<0x0A>")
 //!
-//! `gibberish` fires from [`WORDS_FIRE_FROM`] on for words, and from [`DAMAGED_MIN`] damaged characters and [`DAMAGED_FIRE_FROM`]
+//! `gibberish` fires from [`WORDS_FIRE_FROM`] on for implausible words, from [`ODD_FIRE_FROM`] on for odd ones, and from [`DAMAGED_MIN`] damaged characters and [`DAMAGED_FIRE_FROM`]
 //! on for these; not when the prompt holds damaged characters itself.
 //!
 //! **Range**: 0 (words) to 1 (none).
@@ -18,20 +21,25 @@
 //! **Limits**: words of other alphabets are not judged; a text of them alone is `not_assessed`. Salad of real words is
 //! not seen.
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{degraded, of_response};
 use crate::{
-    engines::{About, Assessment, Detail, Engine, Question, SignalAbout, Status, View},
-    text::{Features, spelling::Spelling},
+    engines::{About, Assessment, Detail, Effect, Engine, Question, SignalAbout, Status, View},
+    text::{
+        Features, code,
+        spelling::{Spelling, WORD_LETTERS, is_odd},
+    },
 };
 
 /// What is known of the engine.
 pub const ABOUT: About = About {
     name: SIGNAL,
     summary: "Answers that are not made of words, or whose characters are damaged.",
-    formula: "larger of implausible words / words and 20 x damaged characters / code points",
+    formula: "largest of implausible words / words, odd words / words and 20 x damaged characters / code points",
     range: "0 (words) to 1 (none)",
     source: "ours",
     signals: &[SignalAbout {
@@ -51,6 +59,12 @@ pub const LIKELIHOOD_RATIO: f64 = 3.0;
 pub const WORDS_MIN: u64 = 12;
 /// The share of implausible words from which the signal fires.
 pub const WORDS_FIRE_FROM: f64 = 0.3;
+/// Words of the shortest text whose odd words are counted.
+pub const ODD_WORDS_MIN: u64 = 4;
+/// The share of odd words from which the signal fires.
+pub const ODD_FIRE_FROM: f64 = 0.5;
+/// The share of implausible words below which odd ones are not counted: it costs a pass over the text.
+const ODD_COUNTED_FROM: f64 = 0.15;
 /// Damaged characters below which nothing fires.
 pub const DAMAGED_MIN: u64 = 3;
 /// The value of damaged characters from which the signal fires.
@@ -85,13 +99,37 @@ impl Counts {
     }
 }
 
+/// The share of odd words outside of code.
+fn odd_share(text: &str, code: &[Range<usize>]) -> f64 {
+    let (mut words, mut odd) = (0_u64, 0_u64);
+    for part in code::outside(text, code) {
+        for word in part.split(|c: char| !c.is_alphanumeric()).filter(|word| WORD_LETTERS.contains(&word.len())) {
+            let mut spelling = Spelling::default();
+            spelling.add(word.as_bytes());
+            words += spelling.judged;
+            odd += u64::from(spelling.implausible > 0 || (spelling.judged > 0 && is_odd(word.as_bytes())));
+        }
+    }
+    if words < ODD_WORDS_MIN { 0.0 } else { odd as f64 / words as f64 }
+}
+
+/// Marks of a tokenizer that were never put together: its signs for a space or a line, and bytes by their numbers.
+fn token_marks(text: &str) -> u64 {
+    let spaces = text.matches(['\u{120}', '\u{10A}', '\u{2581}']).count();
+    // The lower block is an ornament of charts, too: in a row.
+    let ornaments = text.matches("\u{2581}\u{2581}").count() * 2 + text.matches('\u{2582}').count() * 4;
+    let bytes = memchr::memmem::find_iter(text.as_bytes(), b"<0x").count();
+    (spaces.saturating_sub(ornaments) + bytes) as u64
+}
+
 /// Characters that were damaged on their way.
 pub fn damaged(text: &str) -> u64 {
+    let marks = token_marks(text);
     // What U+FFFD, Ã, Â and â begin with in UTF-8.
     if memchr::memchr2(0xEF, 0xC3, text.as_bytes()).is_none() {
-        return 0;
+        return marks;
     }
-    let mut count = 0;
+    let mut count = marks;
     let mut chars = text.chars().peekable();
     while let Some(character) = chars.next() {
         let next = chars.peek().copied();
@@ -110,13 +148,15 @@ pub fn damaged(text: &str) -> u64 {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// P(fires | degraded) / P(fires | not).
+    /// What the fault counts as: `fact`, `evidence`, `off`.
+    pub effect: Effect,
+    /// P(fires | degraded) / P(fires | not), where it counts as evidence.
     pub likelihood_ratio: f64,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { likelihood_ratio: LIKELIHOOD_RATIO }
+        Settings { effect: Effect::Fact, likelihood_ratio: LIKELIHOOD_RATIO }
     }
 }
 
@@ -140,25 +180,31 @@ impl Engine for Gibberish {
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
         of_response(view, |response| {
             let counts = Counts::of(response, view.response);
-            if counts.words < WORDS_MIN && counts.damaged == 0 {
+            if counts.words < ODD_WORDS_MIN && counts.damaged == 0 {
                 return Assessment::not_assessed("too few words in Latin letters");
             }
+            let implausible_share = counts.implausible as f64 / counts.words.max(1) as f64;
+            let odd =
+                if implausible_share >= ODD_COUNTED_FROM { odd_share(response, &view.response.code) } else { 0.0 };
             let (words, damage) = (counts.word_share(), counts.damage(view.response.code_points));
             let is_damaged =
                 counts.damaged >= DAMAGED_MIN && damage >= DAMAGED_FIRE_FROM && damaged(view.prompt_text) == 0;
             let absent = degraded(SIGNAL, self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
             let (status, signal) = if words >= WORDS_FIRE_FROM {
                 (Status::Error, absent.fire((2.0 * words).min(1.0), "words of the answer are in no language"))
+            } else if odd >= ODD_FIRE_FROM {
+                (Status::Error, absent.fire(odd, "words of the answer are in no language"))
             } else if is_damaged {
                 (Status::Warn, absent.fire(damage, "characters of the answer are damaged"))
             } else {
                 (Status::Ok, absent)
             };
-            Assessment::new(status, words.max(damage))
+            Assessment::new(status, words.max(odd).max(damage))
                 .with("words", Detail::Count(counts.words))
                 .with("implausible_words", Detail::Count(counts.implausible))
+                .with("odd_words", Detail::Number(odd))
                 .with("damaged_characters", Detail::Count(counts.damaged))
-                .signal(signal)
+                .signal(self.settings.effect.of(signal))
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Does the answer read like a sound one? Five engines of seed 001 over the language of the response, and four for
+//! Does the answer read like a sound one? Five engines of seed 001 over the language of the response, and seven for
 //! answers that come to nothing.
 //!
 //! - [`intent`]: what kind of text is it?
@@ -10,18 +10,24 @@
 //! - [`truncation`]: does it break off?
 //! - [`repetition`]: does it say the same over and over?
 //! - [`gibberish`]: is it made of words?
+//! - [`echo`]: is it what the user said?
+//! - [`template`]: was it filled in?
+//! - [`other_language`]: is it in the language that was asked for?
 
 use super::{Assessment, Question, RatioSource, Signal, Tier, View};
 use crate::record::Kind;
 
 pub mod compliance;
 pub mod compression;
+pub mod echo;
 pub mod gibberish;
 pub mod hallucination;
 pub mod intent;
 pub mod json_repair;
+pub mod other_language;
 pub mod refusal;
 pub mod repetition;
+pub mod template;
 pub mod truncation;
 
 /// Why an engine of responses has nothing to go on.

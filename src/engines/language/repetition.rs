@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{degraded, of_response};
 use crate::{
-    engines::{About, Assessment, Detail, Engine, Question, SignalAbout, Status, View},
+    engines::{About, Assessment, Detail, Effect, Engine, Question, SignalAbout, Status, View},
     text::{Features, code, hash::hash_as_written, words::ascii_runs},
 };
 
@@ -232,13 +232,15 @@ fn gram_share(words: &[u64]) -> f64 {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// P(fires | degraded) / P(fires | not).
+    /// What the fault counts as: `fact`, `evidence`, `off`.
+    pub effect: Effect,
+    /// P(fires | degraded) / P(fires | not), where it counts as evidence.
     pub likelihood_ratio: f64,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { likelihood_ratio: LIKELIHOOD_RATIO }
+        Settings { effect: Effect::Fact, likelihood_ratio: LIKELIHOOD_RATIO }
     }
 }
 
@@ -272,7 +274,7 @@ impl Engine for RepetitionEngine {
                 .with("loops", Detail::Count(repetition.loops as u64))
                 .with("same_lines", Detail::Count(repetition.same_lines as u64))
                 .with("repeated_phrases", Detail::Number(repetition.gram_share))
-                .signal(signal)
+                .signal(self.settings.effect.of(signal))
         })
     }
 }

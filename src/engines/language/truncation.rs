@@ -2,33 +2,43 @@
 //!
 //! **Formula**: value = the strongest of
 //! - 1 when the record's finish reason says that a limit of length was reached
+//! - 0.9 when the text ends inside of a code fence, or inside of JSON that it answers with
 //! - 0.8 when the text ends inside of a sentence: with a comma, a hyphen after a letter, or a word after which a sentence goes
 //!   on ("the", "of", "and"); or with a mark by which logs cut texts
+//! - 0.7 when the last line ends without a mark, in a sentence of at least [`UNFINISHED_WORDS_MIN`] words, after one with a mark
 //! - 0.4 when a bracket or quotation mark of the last paragraph is never closed
 //! - 0.3 when the last line of prose ends without a mark
 //! - 0 else
 //!
-//! `truncation` fires from [`FIRES_FROM`] on. A fence that is never closed is told in the details and counted by
-//! `structure`, once.
+//! `truncation` fires from [`FIRES_FROM`] on.
 //!
 //! **Range**: 0 (complete) to 1 (cut off).
 //!
 //! **Source**: ours; the finish reasons are those of OpenAI, Anthropic, Google, Mistral and Cohere.
 //!
-//! **Limits**: the words are English. Code, lists, headings, tables and answers below [`WORDS_MIN`] words end as they
+//! **Limits**: the words are those of seven languages. Code, lists, headings, tables and answers below [`WORDS_MIN`] words end as they
 //! like. Only the last [`TAIL_BYTES`] bytes are looked at.
+
+use std::collections::{BTreeMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{degraded, of_response};
-use crate::engines::{About, Assessment, Detail, Engine, Question, SignalAbout, Status, View};
+use crate::{
+    engines::runtime::structure,
+    engines::{About, Assessment, Detail, Effect, Engine, Question, SignalAbout, Status, View},
+    text::{
+        JsonPart,
+        lexicon::{OPEN_WORDS, function_word_share},
+    },
+};
 
 /// What is known of the engine.
 pub const ABOUT: About = About {
     name: SIGNAL,
     summary: "Answers that break off.",
-    formula: "1 for a finish reason of length, 0.8 in mid-sentence, 0.4 unclosed, 0.3 unmarked, else 0",
+    formula: "1 for a finish reason of length, 0.9 in code or JSON, 0.8 in mid-sentence, 0.7 unfinished, 0.4 unclosed, 0.3 unmarked, else 0",
     range: "0 (complete) to 1 (cut off)",
     source: "ours",
     signals: &[SignalAbout {
@@ -48,6 +58,12 @@ pub const LIKELIHOOD_RATIO: f64 = 2.0;
 pub const FIRES_FROM: f64 = 0.5;
 /// Words of the shortest text whose end is looked at.
 pub const WORDS_MIN: u64 = 8;
+/// Words of a last sentence that must have a mark when the one before has one.
+pub const UNFINISHED_WORDS_MIN: usize = 6;
+/// Words of a line whose last sentence must have a mark.
+pub const UNFINISHED_LINE_WORDS_MIN: usize = 15;
+/// The share of a language's function words from which a line is in it.
+const OWN_WORDS_MIN: f64 = 0.2;
 /// Bytes at the end that are looked at.
 pub const TAIL_BYTES: usize = 2_000;
 
@@ -63,12 +79,6 @@ const LENGTH_REASONS: [&str; 8] = [
     "error_limit",
 ];
 
-/// Words after which an English sentence goes on.
-const OPEN_WORDS: [&str; 26] = [
-    "the", "a", "an", "of", "and", "or", "but", "to", "with", "for", "from", "by", "at", "as", "because", "which",
-    "whose", "than", "its", "their", "your", "my", "is", "are", "was", "were",
-];
-
 /// Marks by which logs cut a text.
 const CUT_MARKS: [&str; 4] = ["[truncated]", "...[truncated", "<truncated>", "(truncated)"];
 
@@ -77,6 +87,12 @@ const CUT_MARKS: [&str; 4] = ["[truncated]", "...[truncated", "<truncated>", "(t
 pub enum Ending {
     /// As a text does, or so that nothing can be said.
     Complete,
+    /// Inside of a code fence.
+    OpenFence,
+    /// Inside of JSON.
+    OpenJson,
+    /// In prose without a mark, after sentences with one.
+    Unfinished,
     /// In prose without a mark.
     Unmarked,
     /// In a bracket or quotation that was opened.
@@ -92,6 +108,9 @@ impl Ending {
     pub fn as_str(self) -> &'static str {
         match self {
             Ending::Complete => "complete",
+            Ending::OpenFence => "open_fence",
+            Ending::OpenJson => "open_json",
+            Ending::Unfinished => "unfinished",
             Ending::Unmarked => "unmarked",
             Ending::Unclosed => "unclosed",
             Ending::MidSentence => "mid_sentence",
@@ -104,7 +123,9 @@ impl Ending {
             Ending::Complete => 0.0,
             Ending::Unmarked => 0.3,
             Ending::Unclosed => 0.4,
+            Ending::Unfinished => 0.7,
             Ending::MidSentence | Ending::CutMark => 0.8,
+            Ending::OpenFence | Ending::OpenJson => 0.9,
         }
     }
 }
@@ -130,17 +151,54 @@ pub fn ending(text: &str, words: u64) -> Ending {
     if !is_prose(line) {
         return Ending::Complete;
     }
-    let last_word = line.rsplit(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
-    let is_open_word = OPEN_WORDS.iter().any(|word| word.eq_ignore_ascii_case(last_word));
+    let last_word = line.rsplit(|c: char| !c.is_alphabetic()).next().unwrap_or_default().to_lowercase();
+    // "Something to be proud of": where no sentence of the text has a mark, a preposition may be its end.
+    let is_open = |words: &BTreeMap<String, HashSet<String>>| {
+        words.iter().any(|(language, words)| {
+            words.contains(&last_word)
+                && function_word_share(line, language).is_some_and(|share| share >= OWN_WORDS_MIN)
+        })
+    };
+    let before = &tail[..tail.len() - line.len()];
+    let has_marks = || [before, line].iter().any(|part| ends_sentence(part));
+    let is_open_word = is_open(&OPEN_WORDS.always) || (is_open(&OPEN_WORDS.after_a_mark) && has_marks());
     let is_hyphenated = last == '-' && line.chars().rev().nth(1).is_some_and(char::is_alphabetic);
-    if last == ',' || is_hyphenated || (last.is_ascii_alphabetic() && is_open_word) {
+    if last == ',' || is_hyphenated || (last.is_alphabetic() && is_open_word) {
         return Ending::MidSentence;
     }
     if last.is_alphanumeric() {
         let paragraph = tail.rsplit("\n\n").next().unwrap_or(line);
-        return if has_unclosed(paragraph) { Ending::Unclosed } else { Ending::Unmarked };
+        return match (has_unclosed(paragraph), is_unfinished(line)) {
+            (_, true) => Ending::Unfinished,
+            (true, false) => Ending::Unclosed,
+            (false, false) => Ending::Unmarked,
+        };
     }
     Ending::Complete
+}
+
+/// Whether a line has sentences with marks, and a last one of some length without.
+fn is_unfinished(line: &str) -> bool {
+    let ends: Vec<usize> = line
+        .match_indices(['.', '!', '?'])
+        .map(|(at, _)| at + 1)
+        // An abbreviation or an initial ends no sentence.
+        .filter(|end| {
+            let (before, after) = line.split_at(*end);
+            let word = before.trim_end_matches(['.', '!', '?']).rsplit(|c: char| !c.is_alphanumeric()).next();
+            word.is_some_and(|word| word.chars().filter(|c| c.is_lowercase()).count() >= 3)
+                && after.strip_prefix(' ').is_some_and(|after| after.starts_with(char::is_uppercase))
+        })
+        .collect();
+    let Some(end) = ends.last() else { return false };
+    let rest = &line[*end..];
+    let words = |text: &str| text.split_whitespace().count();
+    words(rest) >= UNFINISHED_WORDS_MIN && words(line) >= UNFINISHED_LINE_WORDS_MIN && !rest.contains(['#', '@', '/'])
+}
+
+/// Whether a sentence of `text` ends with a mark before the end of the text.
+fn ends_sentence(text: &str) -> bool {
+    text.as_bytes().windows(2).any(|pair| matches!(pair[0], b'.' | b'!' | b'?') && pair[1].is_ascii_whitespace())
 }
 
 fn ends_with_ascii(text: &str, end: &str) -> bool {
@@ -168,13 +226,15 @@ fn has_unclosed(paragraph: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// P(fires | degraded) / P(fires | not).
+    /// What the fault counts as: `fact`, `evidence`, `off`.
+    pub effect: Effect,
+    /// P(fires | degraded) / P(fires | not), where it counts as evidence.
     pub likelihood_ratio: f64,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { likelihood_ratio: LIKELIHOOD_RATIO }
+        Settings { effect: Effect::Fact, likelihood_ratio: LIKELIHOOD_RATIO }
     }
 }
 
@@ -198,21 +258,29 @@ impl Engine for Truncation {
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
         of_response(view, |response| {
             let by_length = view.record.finish_reason.as_deref().is_some_and(is_length_reason);
-            let unclosed_fence = view.response.lines.unclosed;
-            let ending = if unclosed_fence { Ending::Complete } else { ending(response, view.response.words) };
+            let is_open = |json: &JsonPart| json.is_cut && structure::is_promised(json, view.prompt);
+            let ending = if view.response.lines.unclosed {
+                Ending::OpenFence
+            } else if view.response.json.as_ref().is_some_and(is_open) {
+                Ending::OpenJson
+            } else {
+                ending(response, view.response.words)
+            };
             let value = if by_length { 1.0 } else { ending.value() };
             let absent = degraded(SIGNAL, self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
             let signal = match ending {
                 _ if by_length => absent.fire(1.0, "the answer reached a limit of length"),
                 Ending::MidSentence => absent.fire(value, "the answer ends inside of a sentence"),
+                Ending::Unfinished => absent.fire(value, "the last sentence of the answer has no end"),
                 Ending::CutMark => absent.fire(value, "the answer was cut by its log"),
+                Ending::OpenFence => absent.fire(value, "the answer ends inside of a code block"),
+                Ending::OpenJson => absent.fire(value, "the answer ends inside of JSON"),
                 _ => absent,
             };
             Assessment::new(if value < FIRES_FROM { Status::Ok } else { Status::Warn }, value)
                 .with("reached_length_limit", Detail::Flag(by_length))
                 .with("ending", Detail::Label(ending.as_str()))
-                .with("unclosed_fence", Detail::Flag(unclosed_fence))
-                .signal(signal)
+                .signal(self.settings.effect.of(signal))
         })
     }
 }

@@ -7,6 +7,7 @@
 //! - [`structure`]: what structure it has, and whether a promised one is broken
 //! - [`health`]: the four in one number
 
+pub mod error_text;
 pub mod fingerprint;
 pub mod health;
 pub mod latency;

@@ -1,22 +1,25 @@
 //! Did the call of a model end well? An error instead of an answer, or an answer without a word in it.
 //!
-//! **Formula**: value = 1 when the record holds an error or the response is blank, else 0. A response that consists of
-//! tool calls is an answer. `call_failed` fires on the error, `empty_response` where the log has an answer and it is
-//! blank. A failed call is one fact: it fires `call_failed` alone.
+//! **Formula**: value = 1 when the record holds an error, the response is the text of one ([`error_text`]) or blank, else 0. A
+//! response that consists of tool calls is an answer. `call_failed` fires on the error, `empty_response` where the log has
+//! an answer and it is blank. A failed call is one fault: it fires `call_failed` alone.
 //!
 //! **Range**: 0 (ended well) to 1 (did not).
 //!
-//! **Source**: ours; both are what a provider's own status reports. The ratios stay where they are until they are fitted:
-//! 3 for an empty answer, and 9 for a failed call, which has none as well.
+//! **Source**: ours; both are what a provider's own status reports.
 //!
 //! **Limits**: an error that the provider hid behind a friendly text is not seen here. A record without response and
-//! error says nothing of the answer: most logs without texts were told not to keep them.
+//! error says nothing of the answer: most logs without texts were told not to keep them. The text of an error counts as one
+//! where it is the whole answer and the user did not speak of errors, programs or pages.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::error_text;
 use crate::{
-    engines::{About, Assessment, Detail, Engine, Question, RatioSource, Signal, SignalAbout, Status, Tier, View},
+    engines::{
+        About, Assessment, Detail, Effect, Engine, Question, RatioSource, Signal, SignalAbout, Status, Tier, View,
+    },
     record::Kind,
 };
 
@@ -27,15 +30,24 @@ const TOOL_FINISH_REASONS: [&str; 4] = ["tool_calls", "tool_use", "function_call
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Likelihood ratio of `call_failed`.
+    /// Likelihood ratio of `call_failed`, where it counts as evidence.
     pub failed_likelihood_ratio: f64,
-    /// Likelihood ratio of `empty_response`.
+    /// What a failed call counts as: `fact`, `evidence`, `off`.
+    pub failed_effect: Effect,
+    /// Likelihood ratio of `empty_response`, where it counts as evidence.
     pub empty_likelihood_ratio: f64,
+    /// What an empty answer counts as: `fact`, `evidence`, `off`.
+    pub empty_effect: Effect,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { failed_likelihood_ratio: 9.0, empty_likelihood_ratio: 3.0 }
+        Settings {
+            failed_likelihood_ratio: 9.0,
+            failed_effect: Effect::Fact,
+            empty_likelihood_ratio: 3.0,
+            empty_effect: Effect::Fact,
+        }
     }
 }
 
@@ -64,7 +76,7 @@ fn is_answered(response: Option<&str>, finish_reason: Option<&str>) -> Option<bo
 pub const ABOUT: About = About {
     name: "outcome",
     summary: "Calls that ended with an error, or without a word.",
-    formula: "value = 1 if the record holds an error or the response is blank, else 0",
+    formula: "value = 1 if the record holds an error, or the response is the text of one or blank, else 0",
     range: "0 (ended well) or 1 (did not)",
     source: "ours",
     signals: &[
@@ -95,8 +107,9 @@ impl Engine for Outcome {
         if record.kind != Kind::Llm {
             return None;
         }
-        let has_error = record.error.is_some();
         let response = record.response.as_deref();
+        let told = response.and_then(|text| error_text::of(text, view));
+        let has_error = record.error.is_some() || told.is_some();
         // Some providers end a call of tools with the reason of any other answer.
         let calls_tools = (!record.tool_calls.is_empty()).then_some(TOOL_FINISH_REASONS[0]);
         let finish_reason = calls_tools.or(record.finish_reason.as_deref());
@@ -113,12 +126,14 @@ impl Engine for Outcome {
         let signal = |id, ratio| Signal::absent(id, Question::Degraded, Tier::Zero, (ratio, RatioSource::Default));
         let failed = signal("call_failed", self.settings.failed_likelihood_ratio);
         if has_error {
-            return Some(assessment.signal(failed.fire(1.0, "the call ended with an error")));
+            let detail = told.filter(|_| record.error.is_none()).unwrap_or("the call ended with an error");
+            return Some(assessment.signal(self.settings.failed_effect.of(failed.fire(1.0, detail))));
         }
         let mut empty = signal("empty_response", self.settings.empty_likelihood_ratio);
         if is_answered == Some(false) {
             empty = empty.fire(1.0, "the answer is empty");
         }
+        let (failed, empty) = (self.settings.failed_effect.of(failed), self.settings.empty_effect.of(empty));
         Some(assessment.signal(failed).signal(empty))
     }
 }

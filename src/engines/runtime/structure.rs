@@ -1,10 +1,11 @@
 //! Shape of the response: JSON, lists, code blocks; and whether a shape was promised and is broken.
 //!
-//! **Formula**: metadata; the value is 1 when something promised is broken, else 0. Broken is
-//! - JSON that the response answers with, that begins as JSON does, and whose first value does not parse. A response
-//!   answers with JSON when it begins with it, in a fence or without one; or when the prompt asks for JSON and the
-//!   response has a JSON fence
-//! - a code fence that is never closed
+//! **Formula**: metadata; the value is 1 when promised JSON is broken, else 0. That is JSON that the response answers with,
+//! that begins as JSON does, and whose first value does not parse. A response answers with JSON when it begins with it, in
+//! a fence or without one; or when the prompt asks for JSON and the response has a JSON fence. So is JSON that the prompt or
+//! the system prompt asks for, and nothing else, where the response holds none. JSON and fences that the end of the text cuts
+//! off have the value 1, too, but are told by `truncation`: one fault is one signal. Broken JSON that nobody asked for is
+//! evidence, and no fact.
 //!
 //! **Range**: 0 (nothing wrong) or 1 (broken).
 //!
@@ -13,11 +14,14 @@
 //! **Limits**: JSON in the middle of an explanation is an illustration (with comments, with "..."), which nothing will
 //! parse, and is not held against the response. Several values in a row (JSON Lines) are not broken.
 
-use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
+
+use regex::{Regex, RegexBuilder};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 use crate::{
     engines::{
-        About, Assessment, Detail, Engine, Question, RatioSource, Signal, SignalAbout, Status, Tier, View,
+        About, Assessment, Detail, Effect, Engine, Question, RatioSource, Signal, SignalAbout, Status, Tier, View,
         language::NO_RESPONSE,
     },
     record::Kind,
@@ -52,6 +56,38 @@ pub fn is_promised(json: &JsonPart, prompt: &Features) -> bool {
     json.looks_like_json && (json.opens_text() || (in_fence && was_asked_for()))
 }
 
+/// An order to answer with JSON and nothing else.
+static JSON_ONLY: LazyLock<Regex> = LazyLock::new(|| {
+    RegexBuilder::new(concat!(
+        r"\b(?:only|just|strictly|nothing but|solely)\b[^.\n]{0,30}\bjson\b|\bjson\b[^.\n]{0,30}\b(?:only|nothing else|without any (?:other )?text)\b",
+        r"|\b(?:respond|reply|answer|return|output|provide|format your (?:answer|response|reply|output)|response must be)(?: \w+){0,4}? (?:in|with|as|using) (?:a |an |the following )?(?:valid |strict |single |raw |pure )?json\b",
+        r"|\b(?:return|output|produce|emit|give) (?:a |an )?(?:valid |strict |single |raw |pure )?json\b",
+        r"|\b(?:antworte|gib)\b[^.\n]{0,30}\bjson\b|\b(?:réponds|renvoie|responde|devuelve|rispondi)\b[^.\n]{0,30}\bjson\b",
+    ))
+    .case_insensitive(true)
+    .build()
+    .expect("a pattern of this crate")
+});
+
+/// Whether the record asks for JSON: in the prompt, in the system prompt, or by a schema.
+fn is_asked_for(view: &View<'_, '_>) -> bool {
+    let in_system = || view.record.system.as_deref().is_some_and(|system| JSON_ONLY.is_match(system));
+    view.record.expected_schema.is_some() || view.prompt.phrases.has(Family::JsonAsked) || in_system()
+}
+
+/// Whether the record asks for JSON and nothing else, and the answer holds none.
+fn lacks_json(view: &View<'_, '_>) -> bool {
+    let response = view.response_text();
+    if response.trim().is_empty()
+        || view.response.json.is_some()
+        || serde_json::from_str::<IgnoredAny>(response).is_ok()
+    {
+        return false;
+    }
+    let asked = view.record.prompt.last_of_user().unwrap_or_default();
+    [asked, view.record.system.as_deref().unwrap_or_default()].iter().any(|text| JSON_ONLY.is_match(text))
+}
+
 /// Whether JSON was promised and is broken.
 pub fn has_broken_json(response: &Features, prompt: &Features) -> bool {
     response.json.as_ref().is_some_and(|json| !json.begins_valid && is_promised(json, prompt))
@@ -61,20 +97,22 @@ pub fn has_broken_json(response: &Features, prompt: &Features) -> bool {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// P(fires | degraded) / P(fires | not).
+    /// What the fault counts as: `fact`, `evidence`, `off`.
+    pub effect: Effect,
+    /// P(fires | degraded) / P(fires | not), where it counts as evidence.
     pub likelihood_ratio: f64,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { likelihood_ratio: LIKELIHOOD_RATIO }
+        Settings { effect: Effect::Fact, likelihood_ratio: LIKELIHOOD_RATIO }
     }
 }
 
 impl Settings {
-    /// The letter of seed 001, which the defaults follow.
+    /// The letter of seed 001.
     pub fn seed() -> Settings {
-        Settings::default()
+        Settings { effect: Effect::Evidence, ..Settings::default() }
     }
 }
 
@@ -97,10 +135,11 @@ impl Structure {
         let is_json = response.json.as_ref().is_some_and(|json| json.valid);
         let ratio = RatioSource::default_or_config(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
         let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::Zero, ratio);
-        let (status, value, signal) = match (broken_json, unclosed_fence) {
-            (false, false) => (Status::Ok, 0.0, absent),
-            (true, _) => (Status::Error, 1.0, absent.fire(1.0, "the JSON of the response does not parse")),
-            (false, true) => (Status::Error, 1.0, absent.fire(1.0, "a code fence is never closed")),
+        let is_cut = response.json.as_ref().is_some_and(|json| json.is_cut) || unclosed_fence;
+        let (status, value) = if broken_json || unclosed_fence { (Status::Error, 1.0) } else { (Status::Ok, 0.0) };
+        let signal = match broken_json && !is_cut {
+            true => absent.fire(1.0, "the JSON of the response does not parse"),
+            false => absent,
         };
         Assessment::new(status, value)
             .with("is_json", Detail::Flag(is_json))
@@ -124,7 +163,18 @@ impl Engine for Structure {
         if view.record.response.is_none() {
             return Some(Assessment::not_assessed(NO_RESPONSE));
         }
-        Some(self.assess_features(view.response, view.prompt))
+        let mut assessment = self.assess_features(view.response, view.prompt);
+        let broken = assessment.signals.pop()?;
+        let signal = if lacks_json(view) {
+            (assessment.status, assessment.value) = (Status::Error, Some(1.0));
+            self.settings.effect.of(broken.fire(1.0, "JSON was asked for, and the answer holds none"))
+        } else if broken.fired && is_asked_for(view) {
+            self.settings.effect.of(broken)
+        } else {
+            // Nobody asked for JSON: what looks like it may be the literal of some language.
+            Some(broken)
+        };
+        Some(assessment.signal(signal))
     }
 }
 
@@ -134,7 +184,7 @@ mod tests {
 
     fn is_broken(prompt: &str, response: &str) -> bool {
         let assessment = Structure::default().assess_features(&Features::of(response), &Features::of(prompt));
-        assert_eq!(assessment.signals[0].fired, assessment.value == Some(1.0));
+        assert!(!assessment.signals[0].fired || assessment.value == Some(1.0));
         assessment.value == Some(1.0)
     }
 

@@ -315,6 +315,18 @@ impl<'a> Prompt<'a> {
         text.into_iter().chain(numbered.map(|(i, message)| (Some(i), message.text.as_ref())))
     }
 
+    /// What a user said last: the text of a prompt that is one, else that of the user's last message.
+    pub fn last_of_user(&self) -> Option<&str> {
+        match self {
+            Prompt::Absent => None,
+            Prompt::Text(text) => Some(text),
+            Prompt::Messages(messages) => {
+                let of_user = messages.iter().rev().find(|message| message.role == "user" && !message.text.is_empty());
+                of_user.map(|message| message.text.as_ref())
+            }
+        }
+    }
+
     /// Whether the record holds no prompt at all.
     pub fn is_absent(&self) -> bool {
         matches!(self, Prompt::Absent)

@@ -1,0 +1,162 @@
+//! Does the answer only say again what the user said?
+//!
+//! **Formula**: 1 when the letters and digits of the answer, in any case, are those of the user's last message, or those of
+//! the whole prompt, and the message has at least [`LETTERS_MIN`] of them in at least [`WORDS_MIN`] words; so does an answer
+//! that goes on for at most [`MORE_SHARE`] of them; else 0.
+//!
+//! **Range**: 0 (an answer) or 1 (an echo).
+//!
+//! **Source**: ours.
+//!
+//! **Limits**: a user or a system prompt that asks for the text to be handed back (repeated, corrected, translated:
+//! `text/lexicon/requests.toml`) makes an echo an answer. Short messages ("Good morning!") are answered by themselves.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{degraded, of_response};
+use crate::{
+    engines::{About, Assessment, Detail, Effect, Engine, Question, SignalAbout, Status, View},
+    text::lexicon::REQUESTS,
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: SIGNAL,
+    summary: "Answers that only say again what the user said.",
+    formula: "1 when the letters and digits of the answer are those of the user's last message, else 0",
+    range: "0 (an answer) or 1 (an echo)",
+    source: "ours",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Degraded,
+        title: "The answer repeats the user's message.",
+        owasp: "",
+        help: "Look at how the prompt is put together, and at what stands in for the model (a mock, a proxy).",
+    }],
+};
+
+/// The engine and its signal.
+pub const SIGNAL: &str = "echo";
+/// Modest until it is fitted.
+pub const LIKELIHOOD_RATIO: f64 = 3.0;
+/// Letters and digits of the shortest message that counts.
+pub const LETTERS_MIN: usize = 20;
+/// Words of the shortest message that counts, in scripts with spaces between words.
+pub const WORDS_MIN: usize = 4;
+/// How far an echo may go on after the message, as a share of it.
+pub const MORE_SHARE: f64 = 0.1;
+
+/// Whether `answer` only says again what `said` says.
+pub fn is_echo(answer: &str, said: &str) -> bool {
+    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
+    let (answered, asked) = (letters(answer), letters(said));
+    let more = answered.saturating_sub(asked) as f64;
+    if asked < LETTERS_MIN || answered < asked || more > asked as f64 * MORE_SHARE {
+        return false;
+    }
+    if said.is_ascii() && said.split_whitespace().count() < WORDS_MIN {
+        return false;
+    }
+    fn folded(text: &str) -> impl Iterator<Item = char> {
+        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase)
+    }
+    let mut answer = folded(answer);
+    folded(said).all(|letter| answer.next() == Some(letter))
+}
+
+/// The numbers of the engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// What the fault counts as: `fact`, `evidence`, `off`.
+    pub effect: Effect,
+    /// P(fires | degraded) / P(fires | not), where it counts as evidence.
+    pub likelihood_ratio: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { effect: Effect::Fact, likelihood_ratio: LIKELIHOOD_RATIO }
+    }
+}
+
+/// The engine.
+pub struct Echo {
+    settings: Settings,
+}
+
+impl Echo {
+    /// The engine with these numbers.
+    pub fn new(settings: Settings) -> Echo {
+        Echo { settings }
+    }
+}
+
+impl Engine for Echo {
+    fn about(&self) -> About {
+        ABOUT
+    }
+
+    fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
+        of_response(view, |response| {
+            let Some(said) = view.record.prompt.last_of_user() else {
+                return Assessment::not_assessed("no message of a user");
+            };
+            let system = view.record.system.as_deref().unwrap_or_default();
+            let is_echo = (is_echo(response, said) || is_echo(response, view.prompt_text))
+                && ![view.prompt_text, system].iter().any(|text| REQUESTS.hand_back.stand_in(text));
+            let absent = degraded(SIGNAL, self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
+            let (status, value, signal) = match is_echo {
+                true => (Status::Error, 1.0, absent.fire(1.0, "the answer repeats the user's message")),
+                false => (Status::Ok, 0.0, absent),
+            };
+            Assessment::new(status, value)
+                .with("is_echo", Detail::Flag(is_echo))
+                .signal(self.settings.effect.of(signal))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engines::testing::with_view;
+
+    #[test]
+    fn an_echo_is_told_from_an_answer() {
+        let message = "Where is my order from last Tuesday?";
+        for (answer, expected) in [
+            (message, true),
+            ("where is my order from last tuesday", true),
+            ("\"Where is my order from last Tuesday?\"\n", true),
+            ("Where is my order from last Tuesday? OK", true),
+            ("Where is my order from last Tuesday? It left our house on Wednesday.", false),
+            ("Where is my order", false),
+            ("It is on its way.", false),
+            ("", false),
+        ] {
+            assert_eq!(is_echo(answer, message), expected, "{answer}");
+        }
+        assert!(!is_echo("Good morning!", "Good morning!"));
+        assert!(!is_echo("supercalifragilisticexpialidocious", "supercalifragilisticexpialidocious"));
+        assert!(is_echo(
+            "我的订单在哪里我上周二下的单请帮我查一下谢谢",
+            "我的订单在哪里?我上周二下的单,请帮我查一下,谢谢!"
+        ));
+    }
+
+    #[test]
+    fn whoever_asks_for_his_words_gets_them() {
+        let fired = |system: &str, prompt: &str, response: &str| {
+            let record = serde_json::json!({"system": system, "prompt": prompt, "response": response});
+            with_view(&record.to_string(), |view| Echo::new(Settings::default()).assess(view).unwrap().signals[0].fired)
+        };
+        let text = "The parcel will come on Friday before noon.";
+        assert!(fired("", text, text));
+        assert!(fired("You are a friendly assistant.", text, text));
+        assert!(!fired("Correct the spelling of the user's text.", text, text));
+        let asked = "Repeat after me: the parcel will come on Friday.";
+        assert!(!fired("", asked, asked));
+    }
+}

@@ -1,0 +1,244 @@
+//! Was the answer filled in? A placeholder or an empty variable where a value belongs.
+//!
+//! **Formula**: 1 when the prose of the answer holds one of
+//! - a variable of a template (`{{order_id}}`, `${name}`, `<%= name %>`, `{order_id}`)
+//! - a placeholder (`[Customer Name]`, `<INSERT DATE>`), or "lorem ipsum"
+//! - an empty value in the place of a name, a number or an amount ("Dear undefined", "order #null", "$NaN",
+//!   `[object Object]`), or nothing but such a value
+//!
+//! else 0.
+//!
+//! **Range**: 0 (filled in) or 1 (not).
+//!
+//! **Source**: ours; the values are how JavaScript, Python, Java and Ruby write what is not there.
+//!
+//! **Limits**: code is not looked into. A user who asks for a text with gaps (a draft, a letter, a template:
+//! `text/lexicon/requests.toml`), or who gave the placeholder, gets one. [`FOUND_MAX`] places are shown.
+
+use std::{ops::Range, sync::LazyLock};
+
+use regex::Regex;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{degraded, of_response};
+use crate::{
+    engines::{About, Assessment, Detail, Effect, Engine, Finding, Question, Severity, SignalAbout, Status, View},
+    text::lexicon::REQUESTS,
+};
+
+/// What is known of the engine.
+pub const ABOUT: About = About {
+    name: "template",
+    summary: "Answers with placeholders or empty variables where values belong.",
+    formula: "1 when the prose of the answer holds a placeholder or an empty value that nobody asked for, else 0",
+    range: "0 (filled in) or 1 (not)",
+    source: "ours",
+    signals: &[SignalAbout {
+        id: SIGNAL,
+        question: Question::Degraded,
+        title: "The answer holds a placeholder that was never filled.",
+        owasp: "",
+        help: "Look at the code that fills the template, and at what it was given.",
+    }],
+};
+
+/// The signal.
+pub const SIGNAL: &str = "unfilled_template";
+/// Modest until it is fitted.
+pub const LIKELIHOOD_RATIO: f64 = 3.0;
+/// Places that are shown.
+pub const FOUND_MAX: usize = 5;
+
+/// What no finished text holds.
+static PLACEHOLDERS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"\{\{\s*[\w.\- ]{1,40}\s*\}\}|\{%-?\s*(?:if|for|end)\w*[^%]{0,60}%\}",
+        r"|\$\{[A-Za-z_][\w.]{0,40}\}|<%=?\s*[\w.]{1,40}\s*%>|%\([a-z_]{2,40}\)s",
+        r"|(?:^|[\s(:#$'\x22])(?P<braces>\{(?:[a-z][a-z0-9]*(?:_[a-z0-9]+)+|(?:user|customer|client|first|last|order|product|company)?(?:[Nn]ame|[Dd]ate|[Ii]d|[Nn]umber))\})",
+        r"|(?i:\[(?:(?:your|insert|enter|customer|client|recipient|company|user|agent|first|last|full|order|tracking|account|ticket|invoice|product)(?:'s)?[ _-][\w' /-]{1,40}|customer|your|name|date|company|amount|placeholder|link here)\])",
+        r"|<(?:(?:INSERT|ENTER|YOUR|CUSTOMER|CLIENT|COMPANY|USER|ORDER|ACCOUNT|NAME|DATE|AMOUNT)(?:[ _-][A-Z _-]{1,40})?|(?:insert|enter|your|customer)[ _-][a-z _-]{1,40})>",
+        r"|(?i:\blorem ipsum\b)",
+    ))
+    .expect("a pattern of this crate")
+});
+
+/// Empty values where names, numbers and amounts stand.
+static EMPTY: LazyLock<Regex> = LazyLock::new(|| {
+    const NOTHING: &str = "(?:undefined|null|NULL|None|NaN|nil|Nil)";
+    Regex::new(&format!(
+        concat!(
+            r"(?P<object>\[object (?:Object|Promise|Array|Undefined)\]|\bInvalid [Dd]ate\b|\bNaN:NaN\b)",
+            r"|\b(?i:dear|hello|hi|hey|hallo|liebe[r]?|bonjour|hola|ciao|mr\.?|mrs\.?|ms\.?)[ ,]+(?P<name>{nothing})\b",
+            r"|\b(?i:order|ticket|invoice|account|tracking|customer|booking|reservation|reference|confirmation|case|policy|parcel|bestellung|rechnung|commande|pedido)(?i: (?:number|no\.?|id|code|nummer))?(?i: is)?[ :]*#? ?(?P<number>{nothing})\b",
+            r"|[$€£¥] ?(?P<amount>{nothing})\b",
+            r"|\b(?P<unit>NaN|undefined|null)(?: ?%| (?:EUR|USD|GBP|euros?|dollars?|days?|hours?|minutes?|items?|points?|km|miles)\b)",
+        ),
+        nothing = NOTHING,
+    ))
+    .expect("a pattern of this crate")
+});
+
+/// What stands for nothing, as a whole answer.
+const NOTHING: [&str; 9] =
+    ["undefined", "null", "none", "nan", "nil", "[object object]", "(null)", "<null>", "[object promise]"];
+
+/// Where `text` was not filled in; the whole of it when it is nothing but an empty value.
+fn unfilled(text: &str, code: &[Range<usize>]) -> Vec<Range<usize>> {
+    let trimmed = text.trim().trim_matches(['"', '\'', '.', '`']).trim();
+    if NOTHING.iter().any(|nothing| nothing.eq_ignore_ascii_case(trimmed)) {
+        return Vec::from([0..text.len()]);
+    }
+    // Every pattern but the words holds one of these.
+    let may_hold = memchr::memchr3(b'{', b'[', b'<', text.as_bytes()).is_some()
+        || memchr::memmem::find(text.as_bytes(), b"%(").is_some()
+        || text.to_ascii_lowercase().contains("lorem");
+    let is_code = |span: &Range<usize>| {
+        let in_fence = code.iter().any(|block| block.start <= span.start && span.end <= block.end);
+        // An odd number of backticks before it on its line opens inline code.
+        let line = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
+        in_fence || text[line..span.start].matches('`').count() % 2 == 1
+    };
+    let mut found: Vec<Range<usize>> = Vec::new();
+    if may_hold {
+        for captured in PLACEHOLDERS.captures_iter(text) {
+            let span = captured.name("braces").or(captured.get(0)).map(|part| part.range()).unwrap_or_default();
+            // `[name](https://...)` and `[name]: ...` are links of Markdown, `</name>` ends an element.
+            let is_link = text[span.start..].starts_with('[') && text[span.end..].starts_with(['(', ':', '[', '=']);
+            let is_markup = text[span.start..].starts_with('<')
+                && text[span.clone()].bytes().all(|byte| byte.is_ascii_lowercase() || b"<>".contains(&byte));
+            if !is_link && !is_markup {
+                found.push(span);
+            }
+        }
+    }
+    // The pattern is slow where nothing is found, and most texts hold none of these.
+    let may_be_empty = ["undefined", "null", "None", "NaN", "nil", "NULL", "Nil", "[object", "Invalid"]
+        .iter()
+        .any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some());
+    for captured in may_be_empty.then(|| EMPTY.captures_iter(text)).into_iter().flatten() {
+        let part = ["object", "name", "number", "amount", "unit"].iter().find_map(|name| captured.name(name));
+        found.extend(part.map(|part| part.range()));
+    }
+    found.retain(|span| !is_code(span));
+    found.truncate(FOUND_MAX);
+    found
+}
+
+/// The numbers of the engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// What the fault counts as: `fact`, `evidence`, `off`.
+    pub effect: Effect,
+    /// P(fires | degraded) / P(fires | not), where it counts as evidence.
+    pub likelihood_ratio: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { effect: Effect::Fact, likelihood_ratio: LIKELIHOOD_RATIO }
+    }
+}
+
+/// The engine.
+pub struct Template {
+    settings: Settings,
+}
+
+impl Template {
+    /// The engine with these numbers.
+    pub fn new(settings: Settings) -> Template {
+        Template { settings }
+    }
+}
+
+impl Engine for Template {
+    fn about(&self) -> About {
+        ABOUT
+    }
+
+    fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
+        of_response(view, |response| {
+            let mut found = unfilled(response, &view.response.code);
+            if !found.is_empty() {
+                let asked = view.record.prompt.last_of_user().unwrap_or_default();
+                let is_asked_for = REQUESTS.fill_in.stand_in(asked);
+                let given = view.record.context.iter().map(|passage| passage.text.as_ref());
+                let given: Vec<String> = given.chain([view.prompt_text]).map(str::to_lowercase).collect();
+                let is_given = |span: &Range<usize>| {
+                    let placeholder = response[span.clone()].trim().to_lowercase();
+                    given.iter().any(|text| text.contains(&placeholder))
+                };
+                found.retain(|span| !is_asked_for && !is_given(span));
+            }
+            let absent = degraded(SIGNAL, self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
+            let (status, value, signal) = match found.is_empty() {
+                true => (Status::Ok, 0.0, absent),
+                false => (Status::Error, 1.0, absent.fire(1.0, "a placeholder of the answer was never filled")),
+            };
+            let mut said = Assessment::new(status, value)
+                .with("placeholders", Detail::Count(found.len() as u64))
+                .signal(self.settings.effect.of(signal));
+            let finding = |span| Finding::new("template/unfilled", Severity::Medium, "/response", span);
+            said.findings.extend(found.into_iter().map(finding));
+            said
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engines::testing::with_view;
+
+    #[track_caller]
+    fn check(prompt: &str, response: &str, expected: bool) {
+        let record = serde_json::json!({"prompt": prompt, "response": response}).to_string();
+        let fired =
+            with_view(&record, |view| Template::new(Settings::default()).assess(view).unwrap().signals[0].fired);
+        assert_eq!(fired, expected, "{prompt} -> {response}");
+    }
+
+    #[test]
+    fn what_was_not_filled_in_is_found() {
+        for response in [
+            "Your order {{order_id}} was shipped.",
+            "Hello {first_name}, how can I help?",
+            "Dear [Customer Name], thank you for waiting.",
+            "Thank you, <CUSTOMER NAME>!",
+            "Your total is ${total}.",
+            "Hello undefined, your parcel is on its way.",
+            "Order #null is being prepared.",
+            "The total is $NaN.",
+            "You have undefined days left.",
+            "Your parcel arrives on Invalid Date.",
+            "The result: [object Object]",
+            "None",
+            "undefined",
+            "null.",
+            "Lorem ipsum dolor sit amet.",
+        ] {
+            check("Where is my parcel?", response, true);
+        }
+    }
+
+    #[test]
+    fn what_belongs_there_is_not() {
+        for (prompt, response) in [
+            ("Write a letter to a customer.", "Dear [Customer Name],\n\nthank you."),
+            ("How do I greet in Handlebars?", "Use `{{name}}` in the text."),
+            ("Show me a loop.", "```js\nconst t = `${name}`;\n```"),
+            ("What does {{order_id}} mean?", "{{order_id}} stands for the number of the order."),
+            ("Who wrote it?", "See [the name](https://example.com) and [1]."),
+            ("Is anything left?", "None of them is left."),
+            ("What is 0/0?", "It is undefined."),
+            ("Solve it.", "The fraction is \\frac{a_1}{b_2} of the whole."),
+            ("What is the null hypothesis?", "The null hypothesis says that nothing has changed."),
+            ("Answer with yes, no or none.", "None"),
+            ("Which element holds it?", "The element <name> holds it."),
+        ] {
+            check(prompt, response, false);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Is the whole answer the text of an error: a page or an object of a gateway, a message of a library, a traceback?
+//!
+//! **Formula**: the text, without white space around it, is
+//! - a page of HTML whose head or first heading names a status from 400 on
+//! - an object of JSON that has an `error` and besides it only what describes one
+//! - a line of a status (`502 Bad Gateway`), alone
+//! - at most [`BYTES_MAX`] bytes that begin as libraries and providers begin ([`lexicon`]), or with the name of an exception,
+//!   or a traceback
+//!
+//! **Source**: ours; the names of statuses are RFC 9110's.
+//!
+//! [`lexicon`]: crate::text::lexicon
+
+use std::sync::LazyLock;
+
+use regex::{Regex, RegexBuilder};
+
+use crate::{
+    engines::View,
+    text::{Family, lexicon::ERROR_TEXTS},
+};
+
+/// Bytes of the longest message that is one; tracebacks and pages may be longer.
+pub const BYTES_MAX: usize = 400;
+/// Bytes of a page that are looked at.
+const PAGE_BYTES: usize = 2_000;
+
+/// What stands in an object that describes an error, besides the error.
+const COMPANIONS: [&str; 22] = [
+    "error",
+    "errors",
+    "code",
+    "status",
+    "statusCode",
+    "status_code",
+    "message",
+    "msg",
+    "type",
+    "detail",
+    "details",
+    "request_id",
+    "requestId",
+    "timestamp",
+    "path",
+    "success",
+    "ok",
+    "trace_id",
+    "param",
+    "error_code",
+    "description",
+    "retry_after",
+];
+
+static STATUS: LazyLock<Regex> = LazyLock::new(|| {
+    let names = ERROR_TEXTS.status.iter().map(|name| regex::escape(name)).collect::<Vec<_>>().join("|");
+    let pattern = format!(
+        r"^(?:http/\d(?:\.\d)? ?)?(?:(?:http )?error:? ?|status(?: code)?:? ?)?(?:[45]\d\d[ :,-]+(?:error:? ?)?(?:{names}|error\b)[^\n]{{0,120}}|[45]\d\d error|(?:{names})[.!]?)\s*$"
+    );
+    RegexBuilder::new(&pattern).case_insensitive(true).build().expect("a pattern of this crate")
+});
+
+static BEGINS: LazyLock<Regex> = LazyLock::new(|| {
+    let begins = ERROR_TEXTS.begins.iter().map(|begin| regex::escape(begin)).collect::<Vec<_>>().join("|");
+    let pattern = format!(
+        r"^(?:(?:error|fatal error|fatal|exception|warning)\s*[:\-]\s*)?(?:{begins})|^(?:\[?error\]?|fatal error|fatal|exception)\s*(?:\d{{3,4}}\b|[:\-]\s*\S)|^(?:[a-z_]\w*\.)*[A-Za-z]\w*(?-i:Error|Exception)\b\s*[:(]"
+    );
+    RegexBuilder::new(&pattern).case_insensitive(true).build().expect("a pattern of this crate")
+});
+
+static PAGE: LazyLock<Regex> = LazyLock::new(|| {
+    let names = ERROR_TEXTS.status.iter().map(|name| regex::escape(name)).collect::<Vec<_>>().join("|");
+    let pattern = format!(
+        r"<(?:title|h1)[^>]*>[^<]{{0,80}}?(?:\b[45]\d\d\b|{names}|access denied|just a moment|attention required|error\b)"
+    );
+    RegexBuilder::new(&pattern).case_insensitive(true).build().expect("a pattern of this crate")
+});
+
+/// What the text is, as a clause, when it is one of an error and the user did not speak of such texts.
+pub fn of(text: &str, view: &View<'_, '_>) -> Option<&'static str> {
+    let what = kind(text)?;
+    let asked = view.record.prompt.last_of_user().unwrap_or_default();
+    let system = view.record.system.as_deref().unwrap_or_default();
+    let is_asked_for = ERROR_TEXTS.asked.stand_in(asked)
+        || (what == OBJECT && (view.prompt.phrases.has(Family::JsonAsked) || system.contains("\"error\"")));
+    (!is_asked_for).then_some(what)
+}
+
+const OBJECT: &str = "the answer is an error object";
+
+/// What the text is, when it is one of an error.
+fn kind(text: &str) -> Option<&'static str> {
+    let text = text.trim();
+    match text.as_bytes().first()? {
+        b'<' => {
+            let head = &text[..text.floor_char_boundary(PAGE_BYTES.min(text.len()))];
+            let lower = head.trim_start_matches('\u{feff}').to_ascii_lowercase();
+            let is_page =
+                lower.starts_with("<!doctype html") || lower.starts_with("<html") || lower.starts_with("<head");
+            (is_page && PAGE.is_match(head)).then_some("the answer is an error page")
+        }
+        b'{' => is_error_object(text).then_some(OBJECT),
+        _ if text.starts_with("Traceback (most recent call last)") => Some("the answer is the traceback of a program"),
+        _ if text.len() > BYTES_MAX => None,
+        _ if STATUS.is_match(text) => Some("the answer is the status of an HTTP error"),
+        _ if BEGINS.is_match(text) => Some("the answer is the text of an error"),
+        _ => None,
+    }
+}
+
+fn is_error_object(text: &str) -> bool {
+    let Ok(serde_json::Value::Object(object)) = serde_json::from_str(text) else { return false };
+    let is_told = ["error", "errors"].iter().any(|key| {
+        object.get(*key).is_some_and(|error| match error {
+            serde_json::Value::String(text) => !text.is_empty(),
+            serde_json::Value::Object(error) => {
+                ["message", "type", "code", "status", "msg", "reason"].iter().any(|key| error.contains_key(*key))
+            }
+            serde_json::Value::Array(errors) => !errors.is_empty(),
+            serde_json::Value::Bool(is_error) => *is_error && object.len() > 1,
+            _ => false,
+        })
+    });
+    let detail_only =
+        object.len() == 1 && object.get("detail").is_some_and(|detail| detail.is_string() || detail.is_array());
+    let is_typed = object.get("type").and_then(serde_json::Value::as_str) == Some("error");
+    (is_told || detail_only || is_typed) && object.keys().all(|key| COMPANIONS.contains(&key.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_errors_are_told_from_answers() {
+        for (text, expected) in [
+            ("502 Bad Gateway", true),
+            (
+                "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><center><h1>502 Bad Gateway</h1></center></body></html>",
+                true,
+            ),
+            ("<!DOCTYPE html><html><head><title>Just a moment...</title></head></html>", true),
+            ("<html><head><title>Our prices</title></head></html>", false),
+            (r#"{"error":{"message":"The server had an error","type":"server_error","code":null}}"#, true),
+            (r#"{"detail":"Not Found"}"#, true),
+            (r#"{"error":"timeout","code":504}"#, true),
+            (r#"{"error":null,"answer":"Paris"}"#, false),
+            (r#"{"error":"The word is misspelt","sentence":"x","correction":"y"}"#, false),
+            ("Internal Server Error", true),
+            ("Service Unavailable.", true),
+            ("HTTP/1.1 503 Service Unavailable", true),
+            ("Error: connect ECONNREFUSED 127.0.0.1:8080", true),
+            ("openai.RateLimitError: Error code: 429", true),
+            ("Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nKeyError: 'x'", true),
+            ("upstream connect error or disconnect/reset before headers. reset reason: overflow", true),
+            ("Request timed out.", true),
+            ("Es ist ein Fehler aufgetreten. Bitte versuchen Sie es später erneut.", true),
+            ("发生错误,请稍后再试", true),
+            ("The answer is 502.", false),
+            ("404 people came to the concert.", false),
+            ("Forbidden fruit is sweet.", false),
+            ("Conflict is part of every family.", false),
+            ("The error of his ways was plain to see.", false),
+            ("Gone with the Wind was written by Margaret Mitchell.", false),
+            ("", false),
+        ] {
+            assert_eq!(kind(text).is_some(), expected, "{text}: {:?}", kind(text));
+        }
+    }
+}

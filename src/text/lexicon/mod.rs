@@ -1,0 +1,147 @@
+//! Lists of words by language, as data.
+//!
+//! **Matching**: in lower case (ASCII letters in any case), at the beginning of a word; a space stands for itself.
+//!
+//! **Limits**: a list says what its words begin, not what a sentence means. Whoever asks must be content with a hint.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::LazyLock,
+};
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use serde::Deserialize;
+
+/// The words of all languages that stand for one thing.
+#[derive(Debug)]
+pub struct Words(AhoCorasick);
+
+impl Words {
+    fn of(by_language: BTreeMap<String, Vec<String>>) -> Words {
+        let words: Vec<String> = by_language.into_values().flatten().collect();
+        let built = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .build(&words);
+        Words(built.expect("the lists of this crate are small"))
+    }
+
+    /// Whether one of the words stands in `text`.
+    pub fn stand_in(&self, text: &str) -> bool {
+        let begins_word = |at: usize, word: &str| {
+            let inside = |c: char| c.is_alphanumeric();
+            // Scripts without spaces between words have no other beginning.
+            !word.is_ascii() || !word.starts_with(inside) || !text[..at].chars().next_back().is_some_and(inside)
+        };
+        self.0.find_overlapping_iter(text).any(|found| begins_word(found.start(), &text[found.span().range()]))
+    }
+}
+
+/// What users ask for.
+#[derive(Debug)]
+pub struct Requests {
+    /// What was said, again or changed a little.
+    pub hand_back: Words,
+    /// A text with gaps that somebody else fills.
+    pub fill_in: Words,
+    /// Another language, or several.
+    pub other_language: Words,
+}
+
+/// What users ask for.
+pub static REQUESTS: LazyLock<Requests> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Lists {
+        hand_back: BTreeMap<String, Vec<String>>,
+        fill_in: BTreeMap<String, Vec<String>>,
+        other_language: BTreeMap<String, Vec<String>>,
+    }
+    let lists: Lists = toml::from_str(include_str!("requests.toml")).expect("a list of this crate");
+    Requests {
+        hand_back: Words::of(lists.hand_back),
+        fill_in: Words::of(lists.fill_in),
+        other_language: Words::of(lists.other_language),
+    }
+});
+
+/// What services say in the place of an answer.
+#[derive(Debug)]
+pub struct ErrorTexts {
+    /// The names of the error statuses of HTTP.
+    pub status: Vec<String>,
+    /// Beginnings of messages.
+    pub begins: Vec<String>,
+    /// What a user speaks of whose answer may be such a text.
+    pub asked: Words,
+}
+
+/// What services say in the place of an answer.
+pub static ERROR_TEXTS: LazyLock<ErrorTexts> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Lists {
+        status: Vec<String>,
+        begins: Vec<String>,
+        asked: BTreeMap<String, Vec<String>>,
+    }
+    let Lists { status, begins, asked } =
+        toml::from_str(include_str!("error_texts.toml")).expect("a list of this crate");
+    ErrorTexts { status, begins, asked: Words::of(asked) }
+});
+
+/// The commonest function words of languages, by ISO 639-3.
+pub static FUNCTION_WORDS: LazyLock<BTreeMap<String, HashSet<String>>> =
+    LazyLock::new(|| toml::from_str(include_str!("function_words.toml")).expect("a list of this crate"));
+
+/// Different function words below which a text says nothing of its language.
+pub const FUNCTION_WORDS_MIN: usize = 3;
+
+/// The share of the words of `text` that are function words of `language`, 0 when there are fewer than
+/// [`FUNCTION_WORDS_MIN`] different ones; `None` where they are not known.
+pub fn function_word_share(text: &str, language: &str) -> Option<f64> {
+    let known = FUNCTION_WORDS.get(language)?;
+    let (mut words, mut hits, mut distinct) = (0_u32, 0_u32, HashSet::new());
+    for word in text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()) {
+        words += 1;
+        if let Some(word) = known.get(word.to_lowercase().as_str()) {
+            hits += 1;
+            distinct.insert(word);
+        }
+    }
+    let is_enough = distinct.len() >= FUNCTION_WORDS_MIN;
+    Some(if is_enough { f64::from(hits) / f64::from(words) } else { 0.0 })
+}
+
+/// Words after which a sentence goes on, by language.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpenWords {
+    /// Nothing ends with them.
+    pub always: BTreeMap<String, HashSet<String>>,
+    /// Some sentences end with them.
+    pub after_a_mark: BTreeMap<String, HashSet<String>>,
+}
+
+/// Words after which a sentence goes on.
+pub static OPEN_WORDS: LazyLock<OpenWords> =
+    LazyLock::new(|| toml::from_str(include_str!("open_words.toml")).expect("a list of this crate"));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_where_a_word_begins() {
+        for (text, expected) in [
+            ("Please REPEAT after me", true),
+            ("Répète après moi", true),
+            ("Bitte wiederhole das", true),
+            ("请重复一遍", true),
+            ("An unrepeatable offer", false),
+            ("How are you?", false),
+        ] {
+            assert_eq!(REQUESTS.hand_back.stand_in(text), expected, "{text}");
+        }
+    }
+}
