@@ -33,6 +33,45 @@ pub struct Baseline {
     pub fingerprint: Option<Fingerprint>,
     /// Average of the second, stylistic vector (seed 000).
     pub style: Option<[f64; 4]>,
+    /// What calls usually take, once enough were seen.
+    pub usual: Option<Usual>,
+    /// What a token of the answer usually takes, once enough were seen.
+    pub usual_per_token: Option<Usual>,
+}
+
+/// What calls of a stream usually take, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Usual {
+    /// Half of them take longer.
+    pub median_ms: f64,
+    /// One in twenty takes longer.
+    pub tail_ms: f64,
+}
+
+/// Times the median from which a call is slow.
+pub const SLOW_TIMES: f64 = 10.0;
+/// Times the 95th percentile from which a call is slow: many streams have long tails.
+pub const SLOW_TAIL_TIMES: f64 = 2.0;
+/// Times the median from which a call is slow for the tokens that it gave.
+pub const SLOW_TOKEN_TIMES: f64 = 3.0;
+
+impl Row {
+    /// Whether the call took far longer than usual: [`SLOW_TIMES`] the median and [`SLOW_TAIL_TIMES`] the 95th percentile,
+    /// and, where tokens are known, [`SLOW_TOKEN_TIMES`] the median of a token; with how many times the median it took.
+    pub fn slowness(&self, baseline: &Baseline) -> Option<f64> {
+        let (ms, usual) = (self.latency_ms?, baseline.usual?);
+        let per_token = self.ms_per_token().zip(baseline.usual_per_token);
+        let is_slow = ms >= SLOW_TIMES * usual.median_ms
+            && ms >= SLOW_TAIL_TIMES * usual.tail_ms
+            && per_token.is_none_or(|(ms, usual)| ms >= SLOW_TOKEN_TIMES * usual.median_ms);
+        is_slow.then(|| ms / usual.median_ms)
+    }
+
+    /// What a token of the answer took.
+    pub fn ms_per_token(&self) -> Option<f64> {
+        let (ms, tokens) = (self.latency_ms?, self.response_tokens?);
+        (tokens > 0.0).then(|| ms / tokens)
+    }
 }
 
 /// One record, reduced to what history needs.
@@ -58,6 +97,9 @@ pub struct Row {
     /// What `latency_anomaly` is, score and ratio, once the stream is known to have a clock finer than a millisecond.
     /// `None` when that makes no difference.
     pub latency_if_fine: Option<(f64, f64)>,
+    /// What `latency_anomaly` is, score and ratio, once the tool's own past shows that it takes time. `None` when that
+    /// makes no difference.
+    pub latency_if_slow: Option<(f64, f64)>,
     /// Tokens in the response, as reported (or estimated, when that was asked for).
     pub response_tokens: Option<f64>,
     /// Whether the tokens are an estimate.
@@ -93,7 +135,7 @@ pub struct Row {
     pub models: Option<ModelNames>,
     /// Tier-0 signals that were computed from the record alone.
     pub tier0: Vec<Signal>,
-    /// Whether the tool answered with an explicit error.
+    /// Whether the call failed: the log has an error, or the tool answered with an explicit one.
     pub is_error: bool,
     /// A person's label, when the record is feedback.
     pub feedback: Option<crate::record::Feedback>,

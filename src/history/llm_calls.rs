@@ -80,7 +80,7 @@ impl History {
                 observation.shifts.push(shift_event(row.stream, chart, when, &point, since.began, since.mean()));
             }
         }
-        baseline::learn(&mut stream.baseline, row, &settings.baseline);
+        stream.learn_usual(row, &settings.baseline);
         judge_behaviour(style_z, pace_z, &settings.behaviour, observation);
     }
 

@@ -22,6 +22,7 @@ pub mod agent;
 pub mod baseline;
 pub mod consistency;
 pub mod latency;
+pub mod pace;
 mod llm_calls;
 pub mod plausibility;
 pub mod presence;
@@ -296,6 +297,25 @@ struct Stream {
     drawn: [u64; 2],
     clock_is_fine: bool,
     last_ms: Option<i64>,
+    pace: pace::Pace,
+    token_pace: pace::Pace,
+}
+
+impl Stream {
+    /// Moves what is usual by one row.
+    fn learn_usual(&mut self, row: &Row, settings: &baseline::Settings) {
+        let is_slow = row.slowness(&self.baseline).is_some();
+        // How long a failed call takes says nothing of the others.
+        if let Some(ms) = row.latency_ms.filter(|_| !row.is_error) {
+            self.pace.learn(ms, is_slow);
+            self.baseline.usual = self.pace.usual();
+        }
+        if let Some(ms) = row.ms_per_token().filter(|_| !row.is_error) {
+            self.token_pace.learn(ms, is_slow);
+            self.baseline.usual_per_token = self.token_pace.usual();
+        }
+        baseline::learn(&mut self.baseline, row, settings);
+    }
 }
 
 /// What is remembered of one field of a tool's results.
@@ -628,6 +648,22 @@ mod tests {
         };
         assert_eq!(zero(&mut history(Settings::default())), Tier::One);
         assert_eq!(zero(&mut after(1, Settings::default())), Tier::Zero);
+    }
+
+    #[test]
+    fn a_time_below_the_floor_counts_where_the_past_takes_time() {
+        for (usual_ms, expected) in [(5.0, false), (120.0, true)] {
+            let mut history = history(Settings::default());
+            for i in 0..25 {
+                let mut row = call(0);
+                row.latency_ms = Some(usual_ms + f64::from(i));
+                history.observe(&row);
+            }
+            let mut row = call(0);
+            (row.latency_ms, row.latency_if_slow) = (Some(0.4), Some((0.8, 3.5)));
+            let found = fired(&history.observe(&row), tools::latency::SIGNAL).is_some();
+            assert_eq!(found, expected, "{usual_ms} ms");
+        }
     }
 
     #[test]

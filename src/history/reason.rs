@@ -125,6 +125,11 @@ pub enum Reason {
         /// The time, in milliseconds.
         ms: f64,
     },
+    /// The tool's own past shows that it takes time.
+    FasterThanIo {
+        /// The time, in milliseconds.
+        ms: f64,
+    },
 }
 
 impl Reason {
@@ -188,6 +193,9 @@ impl Reason {
                 plain(value),
                 plain(earlier)
             ),
+            Reason::FasterThanIo { ms } => {
+                format!("{} ms is less than any real I/O takes, and the tool's calls usually take time", plain(ms))
+            }
             Reason::FineClock { ms } => {
                 format!("{} ms is less than any real I/O takes, on a clock finer than a millisecond", plain(ms))
             }

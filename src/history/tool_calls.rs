@@ -5,7 +5,7 @@
 //! arguments; then it learns.
 
 use super::{
-    CHARTS_AT_ONCE_MAX, FieldMemory, History, Observation, Stream, baseline,
+    CHARTS_AT_ONCE_MAX, FieldMemory, History, Observation, Stream,
     consistency::{self, Memory, Violation},
     latency::{self, Pace},
     plausibility::{self, Window},
@@ -23,6 +23,9 @@ use crate::{
     },
     stats::log_odds,
 };
+
+/// A tool whose calls take longer than this, at the median of [`CALLS_MIN`](super::pace::CALLS_MIN), does I/O.
+const TAKES_TIME_MS: f64 = 20.0;
 
 /// A numeric field of the row at hand, against its chart.
 pub(super) struct FieldPoint {
@@ -92,6 +95,10 @@ impl History {
             [(Chart::Latency, &stream.latency, latency, latency_side), (Chart::Size, &stream.output, size, Side::Both)]
         {
             let Some(point) = point else { continue };
+            let is_local = chart == Chart::Latency && row.latency_if_slow.is_some() && !takes_time(stream);
+            if is_local {
+                continue;
+            }
             let hits = state.hits(point, limits, side);
             sum.add(hits.score(&settings.spc));
             hits.reasons(chart, point, limits, |reason| observation.reasons.push((spc::SIGNAL, reason)));
@@ -194,7 +201,7 @@ impl History {
         observation: &mut Observation,
     ) {
         let (settings, stream) = (&self.settings, &mut self.streams[at]);
-        baseline::learn(&mut stream.baseline, row, &settings.baseline);
+        stream.learn_usual(row, &settings.baseline);
         let mut learn = |chart: Chart, state: &mut ControlChart, point: &Point, values: usize| {
             if let Some(since) = state.learn(point, values, when, &settings.spc, &settings.shift) {
                 observation.shifts.push(shift_event(row.stream, chart, when, point, since.began, since.mean()));
@@ -295,6 +302,14 @@ fn judge_latency(
         observation.reasons.push((tools::latency::SIGNAL, Reason::FineClock { ms }));
         return;
     }
+    // A local tool takes no time at all: what is below the floor is fabricated only where the tool's past takes time.
+    if let (Some(signal), Some((score, ratio))) = (anomaly, row.latency_if_slow) {
+        if takes_time(stream) {
+            observation.fire(Signal { likelihood_ratio: ratio, ..signal.clone() }, score);
+            observation.reasons.push((tools::latency::SIGNAL, Reason::FasterThanIo { ms }));
+        }
+        return;
+    }
     let Some((point, z)) = point.and_then(|point| Some((point, point.z?))) else { return };
     if stream.latency.moments().weight() < settings.calls_min as f64 {
         return;
@@ -308,6 +323,11 @@ fn judge_latency(
         observation.fire(signal.clone(), score);
         observation.reasons.push((id, point.far(Chart::Latency)));
     }
+}
+
+/// Whether a tool's own past shows that it does more than compute.
+fn takes_time(stream: &Stream) -> bool {
+    stream.baseline.usual.is_some_and(|usual| usual.median_ms > TAKES_TIME_MS)
 }
 
 /// Whether the signals of tier 0, with what history made of them, block the row as fabricated.

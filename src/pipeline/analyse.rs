@@ -150,6 +150,7 @@ fn row(record: &Record<'_>, stream: &str) -> Row {
     };
     if record.kind == Kind::Llm {
         row.latency_ms = record.latency_ms;
+        row.is_error = record.error.is_some();
         row.response_tokens = counted_tokens(record).map(|tokens| tokens as f64);
         row.models = identity::names_for_history(record);
     }

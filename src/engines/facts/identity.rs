@@ -14,7 +14,7 @@
 //! **Range**: 0 (as declared) to 1 (another model). A log that does not tell is not assessed, which is no pass.
 //!
 //! **Source**: seed 003, verifier 01 (Model Fingerprinter): substitution, version drift, undisclosed changes; a mismatch is
-//! deterministic and blocks. The forms of ids are those of the providers' own references.
+//! deterministic. It flags, and blocks with `strict`: another model's answer need not be made up. The forms of ids are those of the providers' own references.
 //!
 //! **Limits**: a name of no family that is known ([`FAMILIES`]) is an alias and may stand for anything. Deployments of Azure
 //! are called freely (`gpt-4-prod` before GPT-4o): one with a word that no model has ([`VARIANTS`]) is no proof within its
@@ -29,8 +29,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     engines::{
-        About, Assessment, Class, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, SignalAbout,
-        Status, Tier, View, row::ModelNames,
+        About, Assessment, Class, Detail, Effect, Engine, Finding, Question, RatioSource, Severity, Signal,
+        SignalAbout, Status, Tier, View, row::ModelNames,
     },
     hash,
     record::{Kind, Record},
@@ -62,7 +62,7 @@ pub const DRIFT_ABOUT: About = About {
     source: "seed 003, verifier 01",
     signals: &[SignalAbout {
         id: DRIFT_SIGNAL,
-        question: Question::Fabricated,
+        question: Question::Degraded,
         title: "Another version answers behind the same name.",
         owasp: "LLM03",
         help: "Pin the version, or accept the new one and evaluate it.",
@@ -93,8 +93,8 @@ pub const SIGNAL: &str = "model_mismatch";
 pub const DRIFT_SIGNAL: &str = "model_version_drift";
 /// The signal of an answer unlike the model's usual ones.
 pub const BEHAVIOUR_SIGNAL: &str = "model_behaviour";
-/// Another model than the one that was asked for; a proof in any case where the log says both.
-pub const LIKELIHOOD_RATIO: f64 = 20.0;
+/// Another model than the one that was asked for: which one answered says little of what it says.
+pub const LIKELIHOOD_RATIO: f64 = 2.0;
 /// Signs that do not fit: gateways rewrite them.
 pub const SIGN_RATIO: f64 = 3.0;
 /// A version that changed is news and hardly a fault.
@@ -115,7 +115,9 @@ const NAME_BYTES_MAX: usize = 256;
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// Whether another model than the one that was asked for blocks by itself.
-    pub block: bool,
+    pub strict: bool,
+    /// What another model counts as, where that is not strict: `fact`, `evidence`, `off`.
+    pub effect: Effect,
     /// Names of your own for models: `prod-chat = "gpt-4o"`.
     pub aliases: BTreeMap<String, String>,
     /// P(another model | fabricated) / P(another model | not).
@@ -129,7 +131,8 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            block: true,
+            strict: false,
+            effect: Effect::Fact,
             aliases: BTreeMap::new(),
             likelihood_ratio: LIKELIHOOD_RATIO,
             sign_likelihood_ratio: SIGN_RATIO,
@@ -625,8 +628,14 @@ impl Identity {
         };
         let detail = format!("{} was asked for and {what} answered, {}", name(declared), name(served));
         let ratio = RatioSource::default_or_config(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
-        let mut signal = Signal::absent(SIGNAL, Question::Fabricated, Tier::Zero, ratio).fire(1.0, detail.clone());
-        signal.class = Class::proven_if(self.settings.block);
+        let signal = Signal::absent(SIGNAL, Question::Fabricated, Tier::Zero, ratio).fire(1.0, detail.clone());
+        // Which model answered is no evidence of what it says, so that the ratio of a fact would be too much.
+        let signal = match (self.settings.strict, self.settings.effect) {
+            (true, _) => Some(Signal { class: Class::Proof, ..signal }),
+            (false, Effect::Fact) => Some(Signal { class: Class::Fact, ..signal }),
+            (false, Effect::Evidence) => Some(signal),
+            (false, Effect::Off) => None,
+        };
         let mut assessment = Assessment::new(Status::Error, 1.0).with("by", Detail::Label("names")).signal(signal);
         assessment
             .findings
@@ -806,7 +815,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_log_says_of_both_is_a_proof() {
+    fn what_the_log_says_of_both_is_a_fact() {
         for (unit, rule) in [
             (r#"{"declared_model":"gpt-4o","model":"gpt-4o-mini-2024-07-18","response":"r"}"#, "identity/other_model"),
             (r#"{"model":"gpt-4-0613","served_model":"gpt-4-0314","response":"r"}"#, "identity/other_version"),
@@ -817,7 +826,7 @@ mod tests {
             ),
         ] {
             let said = assess(unit);
-            assert!(said.signals[0].class == Class::Proof && said.findings[0].rule == rule, "{unit}: {said:?}");
+            assert!(said.signals[0].class == Class::Fact && said.findings[0].rule == rule, "{unit}: {said:?}");
         }
         let alias = assess(r#"{"declared_model":"gpt-4-prod","model":"gpt-4o-2024-08-06","response":"r"}"#);
         let signal = &alias.signals[0];

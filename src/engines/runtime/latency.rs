@@ -16,7 +16,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::engines::{
-    About, Assessment, Baseline, BaselineEngine, Detail, Question, RatioSource, Row, Signal, SignalAbout, Status, Tier,
+    About, Assessment, Baseline, BaselineEngine, Detail, Effect, Question, RatioSource, Row, Signal, SignalAbout,
+    Status, Tier,
 };
 
 /// What is known of the engine.
@@ -48,20 +49,22 @@ pub struct Settings {
     pub warn_deviation: f64,
     /// `error` from this deviation on: 3 is four times the baseline. It is also the deviation with the value 1.
     pub error_deviation: f64,
-    /// Likelihood ratio of `latency_high`.
+    /// What a call that takes ten times the usual counts as: `fact`, `evidence`, `off`.
+    pub effect: Effect,
+    /// Likelihood ratio of `latency_high`, where it counts as evidence.
     pub likelihood_ratio: f64,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { warn_deviation: 1.5, error_deviation: 3.0, likelihood_ratio: LIKELIHOOD_RATIO }
+        Settings { warn_deviation: 1.5, error_deviation: 3.0, effect: Effect::Fact, likelihood_ratio: LIKELIHOOD_RATIO }
     }
 }
 
 impl Settings {
-    /// The seed's cuts, which are also the default.
+    /// The letter of seed 001.
     pub fn seed() -> Settings {
-        Settings::default()
+        Settings { effect: Effect::Off, ..Settings::default() }
     }
 }
 
@@ -107,6 +110,9 @@ impl BaselineEngine for Latency {
         let Some(baseline_ms) = baseline.latency_ms.filter(|ms| *ms > 0.0) else {
             return Some(Assessment::not_assessed("no latency in the baseline"));
         };
+        if row.is_error {
+            return Some(Assessment::not_assessed("the call failed"));
+        }
         let (status, value) = deviation(latency_ms, baseline_ms, &self.settings);
         let fired = status != Status::Ok;
         let assessment = Assessment::new(status, value)
@@ -118,7 +124,15 @@ impl BaselineEngine for Latency {
         }
         let ratio = RatioSource::default_or_config(self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
         let absent = Signal::absent(SIGNAL, Question::Degraded, Tier::One, ratio);
-        Some(assessment.signal(if fired { absent.fire(value, clause(latency_ms, baseline_ms)) } else { absent }))
+        Some(match row.slowness(baseline).zip(baseline.usual).filter(|_| self.settings.effect != Effect::Off) {
+            Some((times, usual)) => {
+                let usual_ms = usual.median_ms;
+                let detail = format!("the answer took {latency_ms:.0} ms, {times:.0} times the usual {usual_ms:.0} ms");
+                assessment.signal(self.settings.effect.of(absent.fire(1.0, detail)))
+            }
+            None if fired => assessment.signal(absent.fire(value, clause(latency_ms, baseline_ms))),
+            None => assessment.signal(absent),
+        })
     }
 }
 

@@ -16,8 +16,8 @@
 //!
 //! **Limits**: whole milliseconds cannot tell 0.2 ms from 1 ms, so a clock that shows nothing finer raises no ratio.
 //! A clock counts as finer when the time at hand is not whole, or an earlier one of the same stream was not. Without a
-//! profile nothing is known of the tool either, and a local one takes no time at all: 0 and 1 ms say nothing then, until the
-//! clock has shown to be finer. A call that failed may have failed before it did anything, and is not looked at; nor is a time
+//! profile nothing is known of the tool either, and a local one takes no time at all: times below the floor say nothing then, until
+//! its own past shows that it takes time (`history`). A call that failed may have failed before it did anything, and is not looked at; nor is a time
 //! whose unit is assumed (`duration`), without a profile: seconds would be condemned as milliseconds.
 
 use serde::{Deserialize, Serialize};
@@ -40,8 +40,8 @@ pub struct Settings {
     pub floor_without_network_io: bool,
     /// Whether the range counts below the floor too, when it weighs more (seed 002: no).
     pub range_below_floor: bool,
-    /// Whether whole milliseconds below the floor count for a tool without a profile (seed 002).
-    pub coarse_clock_counts: bool,
+    /// Whether the floor holds for a tool without a profile, whatever its own past shows (seed 002).
+    pub unknown_tools_count: bool,
     /// Whether calls that failed can be too fast (seed 002).
     pub failed_calls_count: bool,
     /// Whether a time whose unit the log does not tell counts for a tool without a profile (seed 002).
@@ -67,7 +67,7 @@ impl Default for Settings {
             floor_raises_ratio: true,
             floor_without_network_io: false,
             range_below_floor: true,
-            coarse_clock_counts: false,
+            unknown_tools_count: false,
             failed_calls_count: false,
             assumed_unit_counts: false,
             floor_ratio: FLOOR_RATIO,
@@ -86,7 +86,7 @@ impl Settings {
             floor_raises_ratio: false,
             floor_without_network_io: true,
             range_below_floor: false,
-            coarse_clock_counts: true,
+            unknown_tools_count: true,
             failed_calls_count: true,
             assumed_unit_counts: true,
             slow_counts: false,
@@ -183,7 +183,7 @@ impl Reading {
 pub fn floor_for(network_io: Option<bool>, clock_is_fine: bool, settings: &Settings) -> Floor {
     match network_io {
         Some(false) if !settings.floor_without_network_io => Floor::Off,
-        None if !clock_is_fine && !settings.coarse_clock_counts => Floor::Unknown,
+        None if !settings.unknown_tools_count => Floor::Unknown,
         Some(true) if clock_is_fine && settings.floor_raises_ratio => Floor::Raised,
         _ => Floor::Plain,
     }
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_waits_for_a_finer_clock() {
+    fn what_is_unknown_waits_for_its_past() {
         let fires = |ms, network_io, fine, settings: &Settings| {
             too_fast(ms, 2.0, floor_for(network_io, fine, settings), settings).fired
         };
@@ -271,8 +271,8 @@ mod tests {
         for (ms, network_io, fine, expected) in [
             (0.0, None, false, [false, true]),
             (1.0, None, false, [false, true]),
-            (0.0, None, true, [true, true]),
-            (0.5, None, true, [true, true]),
+            (0.0, None, true, [false, true]),
+            (0.5, None, true, [false, true]),
             (0.0, Some(true), false, [true, true]),
             (2.0, None, false, [false, false]),
         ] {

@@ -92,6 +92,7 @@ pub fn fill_row(record: &Record<'_>, profile: Option<&Profile>, settings: &Setti
     row.latency_ms = record.execution_time_ms;
     row.latency_is_whole = record.execution_time_ms.is_some_and(|ms| ms.fract() == 0.0);
     row.latency_if_fine = latency_if_fine(record, profile, &settings.latency);
+    row.latency_if_slow = latency_if_slow(record, profile, &settings.latency);
     let Some(result) = &record.result else { return };
     row.result_length = Some(result.spaced_length_chars() as f64);
     let Json::Object(members) = result else { return };
@@ -198,6 +199,14 @@ fn latency_if_fine(record: &Record<'_>, profile: Option<&Profile>, settings: &la
     }
     let [coarse, fine] = [false, true].map(|clock_is_fine| reading(ms, profile, clock_is_fine, settings));
     (fine.fired && fine != coarse).then_some((fine.score, fine.likelihood_ratio))
+}
+
+/// What the latency signal becomes when the tool's own past shows that it takes time, for a time below the floor.
+fn latency_if_slow(record: &Record<'_>, profile: Option<&Profile>, settings: &latency::Settings) -> Option<(f64, f64)> {
+    let ms = execution_time_ms(record, profile, settings)?;
+    let is_unknown = profile.is_none() && !settings.unknown_tools_count && ms < settings.floor_ms;
+    let reading = latency::too_fast(ms, latency_range(profile).0, latency::Floor::Plain, settings);
+    (is_unknown && reading.fired).then_some((reading.score, reading.likelihood_ratio))
 }
 
 fn pattern_signal(answer: &Answer<'_, '_>, profile: Option<&Profile>, settings: &pattern::Settings) -> Option<Signal> {
@@ -341,20 +350,20 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_millisecond_waits_for_the_clock() {
+    fn a_time_below_the_floor_waits_for_the_clock_or_the_past() {
         let profile = profile();
         let if_fine = |ms, profile| {
             let mut row = Row::default();
             fill_row(&record(r#"{"rows": [1]}"#, ms), profile, &Settings::default(), &mut row);
             let signal = row.tier0.iter().find(|signal| signal.id == latency::SIGNAL).unwrap();
-            (row.latency_if_fine, signal.fired, signal.likelihood_ratio)
+            (row.latency_if_fine, row.latency_if_slow.is_some(), signal.fired, signal.likelihood_ratio)
         };
-        assert_eq!(if_fine(0.0, Some(&profile)), (Some((1.0, 50.0)), true, 3.5));
-        assert_eq!(if_fine(0.1, Some(&profile)), (None, true, 50.0));
-        assert_eq!(if_fine(5.0, Some(&profile)), (None, true, 3.5));
-        assert_eq!(if_fine(1.0, None), (Some((0.5f64.sqrt(), 3.5)), false, 3.5));
-        assert_eq!(if_fine(0.1, None), (None, true, 3.5));
-        assert_eq!(if_fine(5.0, None), (None, false, 3.5));
+        assert_eq!(if_fine(0.0, Some(&profile)), (Some((1.0, 50.0)), false, true, 3.5));
+        assert_eq!(if_fine(0.1, Some(&profile)), (None, false, true, 50.0));
+        assert_eq!(if_fine(5.0, Some(&profile)), (None, false, true, 3.5));
+        assert_eq!(if_fine(1.0, None), (None, true, false, 3.5));
+        assert_eq!(if_fine(0.1, None), (None, true, false, 3.5));
+        assert_eq!(if_fine(5.0, None), (None, false, false, 3.5));
     }
 
     #[test]
