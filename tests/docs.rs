@@ -21,6 +21,7 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
             ("verdict/calibration.rs", "calibration"),
             ("verdict/fitting.rs", ""),
             ("verdict/verifiers.rs", "verifiers"),
+            ("verdict/service.rs", ""),
             ("verdict/gate.rs", "gate"),
         ],
     ),

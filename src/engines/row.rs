@@ -51,7 +51,7 @@ pub struct Usual {
 /// Times the median from which a call is slow.
 pub const SLOW_TIMES: f64 = 10.0;
 /// Times the 95th percentile from which a call is slow: many streams have long tails.
-pub const SLOW_TAIL_TIMES: f64 = 2.0;
+pub const SLOW_TAIL_TIMES: f64 = 3.0;
 /// Times the median from which a call is slow for the tokens that it gave.
 pub const SLOW_TOKEN_TIMES: f64 = 3.0;
 

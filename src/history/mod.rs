@@ -185,6 +185,8 @@ pub struct Observation {
     pub tier_reached: Tier,
     /// How many streams came before this one, by their first rows; `None` when there is no room to remember it.
     pub streams_before: Option<usize>,
+    /// How many records of its stream came before.
+    pub number: Option<u64>,
     /// Whether the row's time is before that of the row before it in its stream.
     pub is_backwards: bool,
     /// Prior of `fabricated` for this stream, after feedback.
@@ -210,6 +212,7 @@ impl Observation {
             reasons: Vec::new(),
             tier_reached: Tier::Zero,
             streams_before: None,
+            number: None,
             is_backwards: false,
             prior: cuts.prior,
             flag_from: cuts.flag_from,
@@ -293,6 +296,8 @@ struct Stream {
     style: ControlChart,
     fields: Vec<FieldMemory>,
     results: u64,
+    /// Records so far.
+    records: u64,
     /// Points on the charts of latency and output so far.
     drawn: [u64; 2],
     clock_is_fine: bool,
@@ -391,6 +396,8 @@ impl History {
             return observation;
         }
         observation.streams_before = Some(at);
+        observation.number = Some(stream.records);
+        stream.records += 1;
         observation.is_backwards = stream.pass_time(row.timestamp_ms);
         observation.assessments = assessments(&self.engines, row, &stream.baseline);
         if row.is_tool {

@@ -48,6 +48,7 @@ pub struct Opinion<'a> {
     health: Option<(f64, &'static str)>,
     tier_reached: Tier,
     streams_before: Option<usize>,
+    number: Option<u64>,
     is_backwards: bool,
     points: [Option<ControlPoint>; 2],
     prices: &'a PriceTable,
@@ -78,7 +79,7 @@ impl<'a> Opinion<'a> {
         for (_, said) in &mut assessments {
             signals.append(&mut said.signals);
         }
-        let Observation { tier_reached, streams_before, is_backwards, points, .. } = observation;
+        let Observation { tier_reached, streams_before, number, is_backwards, points, .. } = observation;
         let tier0 = mem::take(&mut call.row.tier0);
         let others = observation.into_signals(tier0, &|index| field_name(&call.record, index));
         signals.extend(others.into_iter().filter(|signal| settings.runs(signal.id)));
@@ -104,6 +105,7 @@ impl<'a> Opinion<'a> {
             health,
             tier_reached,
             streams_before,
+            number,
             is_backwards,
             points,
             prices,
@@ -191,6 +193,7 @@ impl<'a> Opinion<'a> {
             response_tokens: counted_tokens(record),
             timestamp_ms: record.timestamp_ms,
             charge: self.charge(),
+            number: self.number,
             points: self.points,
             is_fabricated: record.label.as_deref().and_then(truth),
             holds: holds(record),

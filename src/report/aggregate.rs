@@ -24,7 +24,11 @@ use super::{
     verdict_record::{FINDINGS_PER_RECORD_MAX, Identity, Judged, Problem, Questions, RejectedUnit, VerdictRecord},
 };
 use crate::{
-    engines::{Question, Severity, runtime::health},
+    engines::{
+        Question, Severity,
+        language::refusal,
+        runtime::{health, outcome::FAILED},
+    },
     stats::histogram::Histogram,
     verdict::{Answer, Decision, Verdict},
 };
@@ -71,6 +75,8 @@ pub struct Measures<'a> {
     pub timestamp_ms: Option<i64>,
     /// What its tokens cost.
     pub charge: Charge<'a>,
+    /// How many records of the stream came before.
+    pub number: Option<u64>,
     /// Where latency, and tokens per second or the size of a tool's answer, stand on the charts of the stream.
     pub points: [Option<ControlPoint>; 2],
     /// Whether a person says that the content is made up.
@@ -600,6 +606,10 @@ pub(super) struct StreamCounts {
     pub costs: Costs,
     /// Charts of latency, and of tokens per second or the size of a tool's answer.
     pub charts: [ControlSeries; 2],
+    /// Records that are degraded, failed, or declined without an attack.
+    pub degraded: u64,
+    /// 1 for each call that failed and 0 for each other, by its number in the stream.
+    pub failed: ControlSeries,
 }
 
 impl StreamCounts {
@@ -631,6 +641,15 @@ impl StreamCounts {
         for (chart, point) in self.charts.iter_mut().zip(&measures.points) {
             point.iter().for_each(|point| chart.add(point));
         }
+        let has_failed = measures.is_error || judged.signals.iter().any(|signal| signal.fired && signal.id == FAILED);
+        if let Some(number) = measures.number {
+            let x = if has_failed { 1.0 } else { 0.0 };
+            self.failed.add(&ControlPoint { number, x, limits: None, broken: [false; 4] });
+        }
+        let decided = |question: Question| judged.verdict.answers[question as usize].decision >= Decision::Flag;
+        let has_declined = judged.signals.iter().any(|signal| signal.fired && signal.id == refusal::SIGNAL);
+        let is_degraded = has_failed || decided(Question::Degraded) || (has_declined && !decided(Question::Attacked));
+        self.degraded += u64::from(is_degraded);
         self.record_answers(judged);
         if let Some((score, own_label)) = judged.health {
             self.health_micro = self.health_micro.saturating_add((score * MICRO).round() as u64);
@@ -695,6 +714,8 @@ impl StreamCounts {
         }
         self.tokens_per_second.merge(&next.tokens_per_second);
         self.costs.merge(&next.costs);
+        self.degraded += next.degraded;
+        self.failed.merge(&next.failed);
         for (chart, next) in self.charts.iter_mut().zip(&next.charts) {
             chart.merge(next);
         }
@@ -750,6 +771,7 @@ mod tests {
                     &Measures {
                         stream: name.as_deref(),
                         is_beyond_limit: *stream == Some(4),
+                        number: None,
                         is_backwards: line.is_multiple_of(5),
                         is_error: line.is_multiple_of(7),
                         latency_ms: Some(*latency_ms),

@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 
 pub use crate::history::spc::ControlPoint;
+use crate::verdict::service::Block;
 
 /// No chart shows more buckets than this.
 pub const BUCKETS_MAX: usize = 64;
@@ -38,6 +39,8 @@ pub struct ControlBucket {
     /// How many broke each rule.
     pub broken: [u64; 4],
     x_micro: i64,
+    /// Sum of the squares, in millionths.
+    square_micro: i64,
     centre_micro: i64,
     sigma_micro: i64,
     extremes: Option<(f64, f64)>,
@@ -72,6 +75,7 @@ impl ControlBucket {
         let mut one = ControlBucket {
             points: 1,
             x_micro: micro(point.x),
+            square_micro: micro(point.x * point.x),
             extremes: Some((point.x, point.x)),
             broken: point.broken.map(u64::from),
             ..ControlBucket::default()
@@ -92,6 +96,7 @@ impl ControlBucket {
             *sum += count;
         }
         self.x_micro = self.x_micro.saturating_add(other.x_micro);
+        self.square_micro = self.square_micro.saturating_add(other.square_micro);
         self.centre_micro = self.centre_micro.saturating_add(other.centre_micro);
         self.sigma_micro = self.sigma_micro.saturating_add(other.sigma_micro);
         self.extremes = match (self.extremes, other.extremes) {
@@ -123,6 +128,16 @@ impl ControlSeries {
             self.buckets.entry(index >> shift).or_default().merge(bucket);
         }
         self.coarsen_to(COLLECTED_MAX);
+    }
+
+    /// The points in their order, as the service is judged by.
+    pub fn blocks(&self) -> Vec<Block> {
+        let sums = |bucket: &ControlBucket| Block {
+            calls: bucket.points,
+            sum: bucket.x_micro as f64 / MICRO,
+            squares: bucket.square_micro as f64 / MICRO,
+        };
+        self.buckets.values().map(sums).collect()
     }
 
     /// Whether there are no points.

@@ -27,7 +27,10 @@ use crate::{
     rules::suppress::{Suppression, Suppressions},
     stats::{histogram::Histogram, wilson},
     text::excerpt::shown,
-    verdict::gate::{self, Counts, Outcome},
+    verdict::{
+        gate::{self, Counts, Outcome},
+        service,
+    },
 };
 
 /// No report lists more signals, or more rules, than this.
@@ -344,6 +347,17 @@ pub struct StreamSummary {
     pub unpriced: Option<Unpriced>,
     /// Records whose time is before that of the record before them in their stream.
     pub timestamps_backwards: u64,
+    /// What no single record of it shows; each is a reason of the gate.
+    pub facts: Vec<StreamFact>,
+}
+
+/// What is wrong with a whole stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StreamFact {
+    /// The rule of the gate.
+    pub rule: &'static str,
+    /// What was found, as a sentence without a full stop.
+    pub message: String,
 }
 
 /// Decisions on one question in one stream.
@@ -512,12 +526,19 @@ impl Report {
     pub fn new(whole: Partial, totals: &Totals, policy: &gate::Policy, health: &health::Settings) -> Report {
         let limits_reached = limits(&whole);
         let all = whole.streams.all();
+        let streams = streams(&whole, health, policy);
+        let named = |stream: &StreamSummary| {
+            let name = clip(stream.name.as_deref().unwrap_or("(no model)"), NAME_CHARS_MAX).into_owned();
+            let facts = stream.facts.clone();
+            facts.into_iter().map(move |fact| (fact.rule, format!("{name}: {}", fact.message)))
+        };
+        let facts: Vec<(&'static str, String)> = streams.iter().flat_map(named).collect();
         let details = details(&whole, &all);
         let top_records = whole.worst.iter().take(WORST_SHOWN_MAX).map(|record| (**record).clone()).collect();
         Report {
             schema: ReportSchema::V1,
             tool: Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
-            gate: gate::decide(policy, &counts(&whole, totals)),
+            gate: gate::decide(policy, &counts(&whole, totals), &facts),
             input: input(&whole, totals),
             formats: whole.formats.summary(),
             coverage: whole.coverage,
@@ -526,7 +547,7 @@ impl Report {
             verdicts: Verdicts { decisions: whole.decisions, high_risk: whole.high_risk },
             questions: Questions::from_fn(|question| question_summary(whole.questions.get(question))),
             health: stream_health(&all, health),
-            streams: streams(&whole, health),
+            streams,
             other_streams: (whole.streams.others.requests > 0)
                 .then(|| stream_summary(None, None, &whole.streams.others, health)),
             events_total: whole.events_total,
@@ -638,13 +659,28 @@ fn question_summary(counts: &QuestionCounts) -> QuestionSummary {
     }
 }
 
-fn streams(whole: &Partial, health: &health::Settings) -> Vec<StreamSummary> {
+fn streams(whole: &Partial, health: &health::Settings, policy: &gate::Policy) -> Vec<StreamSummary> {
     let summary = |((kind, name), counts): (&(&'static str, Option<String>), &StreamCounts)| {
-        stream_summary(name.clone(), Some(kind), counts, health)
+        let facts = stream_facts(kind, counts, policy);
+        StreamSummary { facts, ..stream_summary(name.clone(), Some(kind), counts, health) }
     };
     let mut streams: Vec<StreamSummary> = whole.streams.iter().map(summary).collect();
     streams.sort_by_key(|stream| Reverse(stream.requests));
     streams
+}
+
+fn stream_facts(kind: &str, counts: &StreamCounts, policy: &gate::Policy) -> Vec<StreamFact> {
+    let [latency, output] = &counts.charts;
+    let stream = service::Stream {
+        records: counts.requests,
+        degraded: counts.degraded,
+        latency: latency.blocks(),
+        // The second chart of a tool is the size of its answers.
+        speed: if kind == "llm" { output.blocks() } else { Vec::new() },
+        failed: counts.failed.blocks(),
+    };
+    let found = service::facts(&stream, &policy.service());
+    found.into_iter().map(|fact| StreamFact { rule: fact.rule, message: fact.message }).collect()
 }
 
 fn stream_summary(
@@ -673,6 +709,7 @@ fn stream_summary(
         cost: counts.costs.finish(),
         unpriced: counts.costs.unpriced(),
         timestamps_backwards: counts.timestamps_backwards,
+        facts: Vec::new(),
     }
 }
 

@@ -16,6 +16,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
+use super::service;
 use crate::stats::wilson;
 
 /// What must hold for the audit to pass.
@@ -39,6 +40,13 @@ pub struct Policy {
     /// instead.
     #[serde(deserialize_with = "share")]
     pub min_assessed: f64,
+    /// Highest share of the records of a stream (of 20 or more) that are degraded, failed or declined.
+    #[serde(deserialize_with = "optional_share")]
+    pub max_degraded: Option<f64>,
+    /// How many times its earlier level a stream's latency may reach and keep to the end of the log.
+    pub max_level_shift: Option<f64>,
+    /// Whether a stream of which more calls fail than before, to the end of the log, fails the audit.
+    pub rising_errors: bool,
     /// How much more, as a share of the records, may be flagged or blocked than in the baseline, on any question.
     #[serde(deserialize_with = "optional_share")]
     pub max_regression: Option<f64>,
@@ -53,7 +61,21 @@ impl Default for Policy {
             min_records: 1,
             max_rejected: 0.0,
             min_assessed: 0.5,
+            max_degraded: Some(0.5),
+            max_level_shift: Some(3.0),
+            rising_errors: true,
             max_regression: None,
+        }
+    }
+}
+
+impl Policy {
+    /// What a stream may show.
+    pub fn service(&self) -> service::Limits {
+        service::Limits {
+            degraded: self.max_degraded,
+            level_shift: self.max_level_shift.filter(|times| *times > 1.0),
+            rising_errors: self.rising_errors,
         }
     }
 }
@@ -223,11 +245,11 @@ pub struct Reason {
     pub message: String,
 }
 
-/// Compares `counts` with `policy`.
-pub fn decide(policy: &Policy, counts: &Counts) -> Outcome {
+/// Compares `counts` with `policy`. `facts` are what is wrong with whole streams: the rule, and what was found.
+pub fn decide(policy: &Policy, counts: &Counts, facts: &[(&'static str, String)]) -> Outcome {
     let could_not_audit = |rule, message| Reason { exit: ExitStatus::CouldNotAudit, rule, message };
     let violated = |rule, message| Reason { exit: ExitStatus::PolicyViolated, rule, message };
-    let reasons: Vec<Reason> = [
+    let of_records = [
         unreadable(counts).map(|message| could_not_audit("unreadable_sources", message)),
         too_few(policy, counts).map(|message| could_not_audit("min_records", message)),
         too_many_rejected(policy, counts).map(|message| could_not_audit("max_rejected", message)),
@@ -239,8 +261,9 @@ pub fn decide(policy: &Policy, counts: &Counts) -> Outcome {
             .map(|message| violated("max_flag_rate", message)),
     ]
     .into_iter()
-    .flatten()
-    .collect();
+    .flatten();
+    let of_streams = facts.iter().map(|(rule, message)| violated(rule, message.clone()));
+    let reasons: Vec<Reason> = of_records.chain(of_streams).collect();
     let exit = reasons.iter().fold(ExitStatus::Ok, |exit, reason| exit.merge(reason.exit));
     Outcome { passed: exit == ExitStatus::Ok, exit, reasons, policy: policy.clone() }
 }
@@ -401,7 +424,7 @@ mod tests {
 
     #[track_caller]
     fn check(policy: Policy, counts: Counts, exit: u8, rules: &[&str]) {
-        let outcome = decide(&policy, &counts);
+        let outcome = decide(&policy, &counts, &[]);
         assert_eq!(outcome.exit.code(), exit, "{outcome:?}");
         assert_eq!(outcome.passed, exit == 0);
         assert_eq!(outcome.reasons.iter().map(|reason| reason.rule).collect::<Vec<_>>(), rules);
@@ -536,7 +559,7 @@ mod tests {
             let policy = Policy { fail_on: FailOn::Never, max_block_rate: Some(limit), min_records: 0, ..Policy::default() };
             let passed = |block| {
                 let n = accept + block;
-                decide(&policy, &Counts { units: n, audited: n, accept, block, ..Counts::default() }).passed
+                decide(&policy, &Counts { units: n, audited: n, accept, block, ..Counts::default() }, &[]).passed
             };
             prop_assert!(passed(block) || !passed(block + more));
         }

@@ -3,12 +3,14 @@
 //! - [`judge`]: signals → one [`Answer`] per question → one [`Decision`]
 //! - [`calibration`]: what labelled data say of signals, as a file, in the place of stated ratios
 //! - [`fitting`]: labelled records → a calibration, and what it gains
+//! - [`service`]: whole streams → what no single record shows
 //! - [`gate`]: counts of decisions → passed or not, and the exit status
 
 pub mod calibration;
 pub mod fitting;
 pub mod gate;
 pub mod judge;
+pub mod service;
 pub mod verifiers;
 
 pub use calibration::Calibration;

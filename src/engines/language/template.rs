@@ -87,7 +87,7 @@ const NOTHING: [&str; 9] =
 fn unfilled(text: &str, code: &[Range<usize>]) -> Vec<Range<usize>> {
     let trimmed = text.trim().trim_matches(['"', '\'', '.', '`']).trim();
     if NOTHING.iter().any(|nothing| nothing.eq_ignore_ascii_case(trimmed)) {
-        return Vec::from([0..text.len()]);
+        return std::iter::once(0..text.len()).collect();
     }
     // Every pattern but the words holds one of these.
     let may_hold = memchr::memchr3(b'{', b'[', b'<', text.as_bytes()).is_some()

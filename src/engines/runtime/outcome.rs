@@ -26,6 +26,11 @@ use crate::{
 /// Finish reasons of an answer that consists of tool calls, in the spellings of the providers.
 const TOOL_FINISH_REASONS: [&str; 4] = ["tool_calls", "tool_use", "function_call", "tool-calls"];
 
+/// The signal of a failed call.
+pub const FAILED: &str = "call_failed";
+/// The signal of an empty answer.
+pub const EMPTY: &str = "empty_response";
+
 /// Constants of the engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -81,14 +86,14 @@ pub const ABOUT: About = About {
     source: "ours",
     signals: &[
         SignalAbout {
-            id: "call_failed",
+            id: FAILED,
             question: Question::Degraded,
             title: "The call ended with an error.",
             owasp: "",
             help: "Look at the error of the record and at the provider's status at that time.",
         },
         SignalAbout {
-            id: "empty_response",
+            id: EMPTY,
             question: Question::Degraded,
             title: "The model answered nothing.",
             owasp: "",
@@ -124,12 +129,12 @@ impl Engine for Outcome {
             assessment = assessment.with("is_answered", Detail::Flag(is_answered));
         }
         let signal = |id, ratio| Signal::absent(id, Question::Degraded, Tier::Zero, (ratio, RatioSource::Default));
-        let failed = signal("call_failed", self.settings.failed_likelihood_ratio);
+        let failed = signal(FAILED, self.settings.failed_likelihood_ratio);
         if has_error {
             let detail = told.filter(|_| record.error.is_none()).unwrap_or("the call ended with an error");
             return Some(assessment.signal(self.settings.failed_effect.of(failed.fire(1.0, detail))));
         }
-        let mut empty = signal("empty_response", self.settings.empty_likelihood_ratio);
+        let mut empty = signal(EMPTY, self.settings.empty_likelihood_ratio);
         if is_answered == Some(false) {
             empty = empty.fire(1.0, "the answer is empty");
         }
