@@ -13,7 +13,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{Family, Rule, check, scanner};
+use super::{Family, Rule, check, labels, scanner};
 use crate::text::keywords::WORD_BYTES_MAX;
 
 /// Rules in order, each id once. Cheap to clone.
@@ -158,6 +158,7 @@ fn read(file: &str, text: &str) -> Result<Vec<Rule>, RuleError> {
         Some(toml::Value::Table(phrases)) => expand_phrases(&phrases),
         _ => Vec::new(),
     };
+    let phrases = [phrases.as_slice(), &LABELS].concat();
     let entries = match table.remove("rule") {
         Some(toml::Value::Array(entries)) => entries,
         None => Vec::new(),
@@ -184,16 +185,40 @@ fn read(file: &str, text: &str) -> Result<Vec<Rule>, RuleError> {
         }
         let id = entry.get("id").and_then(toml::Value::as_str).unwrap_or_default().to_owned();
         let mut rule = Rule::deserialize(entry).map_err(|e| error(&id, e.message().to_owned()))?;
+        for words in [&mut rule.keywords, &mut rule.context, &mut rule.weak_context, &mut rule.not_context] {
+            *words = with_labels(words).map_err(|reason| error(&id, reason))?;
+        }
         // They are compared with text in lower case.
-        for word in rule.context.iter_mut().chain(&mut rule.not_context) {
-            word.make_ascii_lowercase();
+        for word in rule.context.iter_mut().chain(&mut rule.weak_context).chain(&mut rule.not_context) {
+            *word = labels::lower(word);
         }
         if rule.needs_context && rule.keywords.is_empty() && rule.digits.is_none() {
-            rule.keywords = rule.context.clone();
+            rule.keywords = [rule.context.as_slice(), &rule.weak_context].concat();
         }
         rules.push(rule.written_out().map_err(|reason| error(&id, reason))?);
     }
     Ok(rules)
+}
+
+/// Each list of labels as a phrase.
+static LABELS: LazyLock<Vec<(String, String)>> = LazyLock::new(labels::patterns);
+
+/// `words`, with all words of a list in the place of its name (`@phone`).
+fn with_labels(words: &[String]) -> Result<Vec<String>, String> {
+    let mut all: Vec<String> = Vec::with_capacity(words.len());
+    for word in words {
+        let before = all.len();
+        match word.strip_prefix('@').filter(|_| word.len() > 1) {
+            Some(list) => all.extend(labels::words(list).map(str::to_owned)),
+            None => all.push(word.clone()),
+        }
+        if all.len() == before {
+            return Err(format!("names an unknown list of labels `{word}`"));
+        }
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    all.retain(|word| seen.insert(word.clone()));
+    Ok(all)
 }
 
 /// The phrases of a file, each with those before it put in.
@@ -208,6 +233,9 @@ fn expand_phrases(table: &toml::Table) -> Vec<(String, String)> {
 
 /// `pattern` with each phrase in the place of its name; a name that is unknown stays, and does not compile.
 fn with_phrases(pattern: &str, phrases: &[(String, String)]) -> String {
+    if !pattern.contains("(?&") {
+        return pattern.to_owned();
+    }
     phrases.iter().fold(pattern.to_owned(), |pattern, (name, phrase)| pattern.replace(name, phrase))
 }
 

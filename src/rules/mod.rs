@@ -12,6 +12,7 @@
 
 pub mod check;
 pub mod examples;
+mod labels;
 pub mod library;
 pub mod resolve;
 pub mod rule;

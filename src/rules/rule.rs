@@ -23,6 +23,9 @@
 //! A table may name parts of patterns in `[phrases]`: `verb = 'ask|tell'` puts `ask|tell` wherever a pattern of that
 //! file, or a later phrase, says `(?&verb)`.
 //!
+//! Words may come from the lists of `tables/labels.toml`, which has them by language: `@phone` among keywords and context is
+//! all words of the list `phone`, and `(?&label_phone)` in a pattern is one of them.
+//!
 //! Patterns match bytes: `\b`, `\w`, `\d` are ASCII. The group `value`, where there is one, is the evidence; else the
 //! whole match is.
 
@@ -145,6 +148,12 @@ pub struct Rule {
     /// Whether there is no hit without such a word.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needs_context: bool,
+    /// With `needs_context`: words of which one, near the match, is enough and does not make it more likely.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weak_context: Vec<String>,
+    /// Whether a match whose check fails may end earlier, at a separator in it: a number with another behind it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub or_shorter: bool,
     /// With `needs_context`: what needs none, because it is hardly written for anything else (a pattern for the value).
     #[serde(default)]
     pub clear: Option<String>,

@@ -7,12 +7,16 @@
 //!
 //! **Limits**: [`HITS_PER_RULE_MAX`] hits of one rule in one text; what is beyond is counted as capped.
 
-use std::{collections::BTreeMap, ops::Range, sync::OnceLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    sync::OnceLock,
+};
 
 use regex::bytes::{Regex, RegexBuilder};
 use regex_automata::{Input, meta, nfa::thompson::WhichCaptures, util::syntax};
 
-use super::{Candidate, Check, Checked, Family, Library, Rule, check};
+use super::{Candidate, Check, Checked, Family, Library, Rule, check, labels};
 use crate::text::keywords::Keywords;
 
 /// Hits of one rule in one text.
@@ -83,6 +87,8 @@ pub struct Scanner {
     numbers: NumberRules,
     /// The rules of [`Rule::alone`].
     alone: Vec<u32>,
+    /// The words of which none may stand near a match of some rule.
+    silencers: BTreeSet<String>,
     compiled: Vec<OnceLock<Option<Compiled>>>,
 }
 
@@ -144,6 +150,7 @@ impl Scanner {
             beside: OnceLock::new(),
             numbers: NumberRules::of(wanted(), library.rules().len()),
             alone: wanted().filter(|(rule, _)| rule.alone).map(|(_, index)| index).collect(),
+            silencers: wanted().flat_map(|(rule, _)| &rule.not_context).cloned().collect(),
             compiled: library.rules().iter().map(|_| OnceLock::new()).collect(),
             is_wanted,
             library,
@@ -153,6 +160,13 @@ impl Scanner {
     /// The rules that this scanner looks for.
     pub fn library(&self) -> &Library {
         &self.library
+    }
+
+    /// Whether the name of a field, in front of its value, may keep a rule from a hit.
+    pub fn may_silence(&self, name: &str) -> bool {
+        let name = format!("{name}: ");
+        let lower = labels::lower(&name);
+        labels::names_a_thing(&name, name.len(), &[]) || self.silencers.iter().any(|word| has_word(&lower, word))
     }
 
     /// Every hit in `text`.
@@ -272,7 +286,9 @@ impl Scanner {
             }
             // What follows the value may be what the next match begins with.
             at = value.end.max(whole.start + 1);
-            if let Some(hit) = judge(rule, compiled, text, value, window.rule as usize) {
+            let hit = judge(rule, compiled, text, value.clone(), window.rule as usize);
+            if let Some(hit) = hit.or_else(|| judge_shorter(rule, compiled, text, value, window.rule as usize)) {
+                at = hit.span.end.max(whole.start + 1);
                 *hits.at(window.rule) += 1;
                 scan.hits.push(hit);
             } else if rule.digits.is_some() && whole.len() <= RETRY_BYTES_MAX {
@@ -286,18 +302,22 @@ impl Scanner {
 /// The keywords of rules, which come with their index; each calls its rules, and says whether it must be a word by itself.
 fn keywords_of<'r>(rules: impl Iterator<Item = (&'r Rule, u32)>) -> KeywordCallers {
     let keyword = |(rule, index): (&'r Rule, u32)| {
-        let is_word = |keyword| rule.needs_context && rule.context.contains(keyword);
+        let is_word =
+            |keyword| rule.needs_context && (rule.context.contains(keyword) || rule.weak_context.contains(keyword));
         rule.keywords.iter().map(move |keyword| (keyword.as_str(), (index, is_word(keyword))))
     };
     Callers::of(rules.flat_map(keyword))
 }
 
-impl<T> Callers<T> {
+impl<T: Copy> Callers<T> {
     /// Words, which may come more than once, and what each calls.
     fn of<'w>(words: impl Iterator<Item = (&'w str, T)>) -> Callers<T> {
         let mut called: BTreeMap<String, Vec<T>> = BTreeMap::new();
         for (word, rule) in words {
-            called.entry(word.to_ascii_lowercase()).or_default().push(rule);
+            // Only ASCII is found in any case.
+            for word in labels::cases(&labels::lower(word)) {
+                called.entry(word).or_default().push(rule);
+            }
         }
         let (words, called): (Vec<String>, Vec<Vec<T>>) = called.into_iter().unzip();
         Callers { words: Keywords::of(&words), called }
@@ -319,7 +339,8 @@ impl NumberRules {
             by_digits.iter_mut().take(max + 1).skip(min).for_each(|rules: &mut Vec<u32>| rules.push(index));
             if rule.needs_context && rule.clear.is_none() {
                 needs_word[index as usize] = true;
-                words.extend(rule.context.iter().map(|word| (word.as_str(), index)));
+                let all = rule.context.iter().chain(&rule.weak_context);
+                words.extend(all.map(|word| (word.as_str(), index)));
             }
         }
         let asks = |rules: &Vec<u32>| rules.iter().any(|rule| needs_word[*rule as usize]);
@@ -515,6 +536,18 @@ pub fn may_match_nothing(pattern: &str) -> bool {
     syntax::parse_with(pattern, &config).is_ok_and(|hir| hir.properties().minimum_len() == Some(0))
 }
 
+/// The hit of a match that ends at a separator in it: of several, the longest that holds.
+fn judge_shorter(rule: &Rule, compiled: &Compiled, text: &str, value: Range<usize>, index: usize) -> Option<Hit> {
+    /// Ends that are tried.
+    const ENDS_MAX: usize = 8;
+    if !rule.or_shorter {
+        return None;
+    }
+    let bytes = text.as_bytes();
+    let ends = value.clone().rev().filter(|at| matches!(bytes[*at], b' ' | b'-')).take(ENDS_MAX);
+    ends.into_iter().find_map(|end| judge(rule, compiled, text, value.start..end, index))
+}
+
 /// The hit of a match, if entropy, context and check agree.
 fn judge(rule: &Rule, compiled: &Compiled, text: &str, value: Range<usize>, index: usize) -> Option<Hit> {
     let span = text.floor_char_boundary(value.start)..text.ceil_char_boundary(value.end);
@@ -530,7 +563,11 @@ fn judge(rule: &Rule, compiled: &Compiled, text: &str, value: Range<usize>, inde
         return None;
     }
     let in_context = has_word_near(text, &span, &rule.context);
-    if !in_context && !compiled.needs_none(rule, text, &span) || has_word_near(text, &span, &rule.not_context) {
+    let has_reason = || compiled.needs_none(rule, text, &span) || has_word_near(text, &span, &rule.weak_context);
+    if !in_context && !has_reason() || has_word_near(text, &span, &rule.not_context) {
+        return None;
+    }
+    if heeds_labels(rule) && labels::names_a_thing(text, span.start, &rule.context) {
         return None;
     }
     Some(Hit {
@@ -541,6 +578,13 @@ fn judge(rule: &Rule, compiled: &Compiled, text: &str, value: Range<usize>, inde
         is_proven: checked == Checked::Proves,
         example: if let Checked::Example(why) = checked { Some(why) } else { None },
     })
+}
+
+/// Whether a number of this rule may as well be that of a thing: its check lets too many others pass.
+fn heeds_labels(rule: &Rule) -> bool {
+    /// Ratio from which on form and check speak louder than a word in front.
+    const RATIO_MAX: f64 = 100.0;
+    rule.family() == Family::Pii && (rule.digits.is_some() || rule.needs_context) && rule.likelihood_ratio < RATIO_MAX
 }
 
 /// Whether the text is the value, but for quotes and punctuation around it, or a list of such values. A value that hangs
@@ -562,8 +606,8 @@ pub fn has_word_near(text: &str, span: &Range<usize>, words: &[String]) -> bool 
     }
     let start = text.floor_char_boundary(span.start.saturating_sub(CONTEXT_BEFORE_BYTES));
     let end = text.ceil_char_boundary((span.end + CONTEXT_AFTER_BYTES).min(text.len()));
-    let before = text[start..span.start].to_ascii_lowercase();
-    let after = text[span.end..end].to_ascii_lowercase();
+    let before = labels::lower(&text[start..span.start]);
+    let after = labels::lower(&text[span.end..end]);
     words.iter().any(|word| has_word(&before, word) || has_word(&after, word))
 }
 

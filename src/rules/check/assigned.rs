@@ -11,7 +11,7 @@
 //! **Limits**: a password of words alone (`swordfish`) is only found where the name leaves no doubt and it is quoted.
 
 use super::{Candidate, Checked, placeholder, words};
-use crate::rules::scanner::entropy_bits;
+use crate::rules::{labels, scanner::entropy_bits};
 
 /// The shortest value that is called random.
 const RANDOM_BYTES_MIN: usize = 8;
@@ -142,6 +142,88 @@ pub fn inline_password(candidate: &Candidate<'_>) -> Checked {
     let value = candidate.value();
     let is_reference = value.starts_with(['$', '<', '{', '%', '[', '(', '&', '*']) || value.contains("${");
     if is_reference || is_weak(value) || value.len() < 3 {
+        return Checked::Fails;
+    }
+    stand_in(value)
+}
+
+/// A password behind its word in a sentence, in whatever language: it mixes letters with digits or signs, as the next
+/// word of a sentence does not.
+pub fn said_password(candidate: &Candidate<'_>) -> Checked {
+    let value = candidate.value();
+    let count = |test: fn(u8) -> bool| value.bytes().filter(|byte| test(*byte)).count();
+    let letters = count(|byte| byte.is_ascii_alphabetic());
+    let digits = count(|byte| byte.is_ascii_digit());
+    let signs =
+        count(|byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'~' | b'+' | b'?'));
+    let inner = value.trim_end_matches(['!', '?', '*']);
+    let is_mixed = letters >= 2 && value.len() >= 6 && (digits > 0 || signs > 0 && inner.len() >= 6 && has_sign(inner));
+    // `12-stellig`, `8+`, `2FA`: how long it is, or what kind.
+    let lead = value.bytes().take_while(u8::is_ascii_digit).count();
+    let is_measure =
+        (1..=2).contains(&lead) && value.bytes().skip(lead).all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
+    let is_joined =
+        candidate.after().starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '(' | '[' | '{' | '/'));
+    let is_reference = value.starts_with(['$', '%', '&', '/', '=']) || value.contains("://");
+    let is_name = value.starts_with(['#', '.', '@']) && digits == 0;
+    // Where nothing says that what follows is the value, a word with digits (`sha256sum`) is not enough.
+    let is_plain = signs == 0 && !value.bytes().any(|byte| byte.is_ascii_uppercase());
+    let is_vague = is_plain && !is_said(candidate);
+    if !is_mixed
+        || is_measure
+        || is_joined
+        || is_reference
+        || is_name
+        || is_vague
+        || is_weak(value)
+        || is_ordinary(value)
+    {
+        return Checked::Fails;
+    }
+    stand_in(value)
+}
+
+/// Whether a colon, an equals sign or a word such as "is" stands in front of the value.
+fn is_said(candidate: &Candidate<'_>) -> bool {
+    let before =
+        candidate.just_before(24).trim_end_matches([' ', '\t', '"', '\'', '`', '*', '«', '»', '„', '“', '”', '「']);
+    let before = labels::lower(before);
+    before.ends_with([':', '=', '：']) || labels::words("is").any(|word| before.ends_with(word))
+}
+
+fn has_sign(value: &str) -> bool {
+    value.bytes().any(|byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'~' | b'+' | b'?'))
+}
+
+/// Digits behind the word of a PIN or a one-time code. In India a PIN code of six digits is that of a post office.
+pub fn pin_code(candidate: &Candidate<'_>) -> Checked {
+    let value = candidate.value();
+    let digits: Vec<u8> = value.bytes().filter(u8::is_ascii_digit).collect();
+    let label = candidate.just_before(24).to_ascii_lowercase();
+    // Of a connector or a chip, `pin 4417` is the name; what opens a card is in capitals, or said to be so.
+    let is_of_plug = candidate.just_before(4).ends_with("in ") && !candidate.just_before(4).ends_with("PIN ");
+    let is_post_office = digits.len() == 6
+        && digits[0] != b'0'
+        && ["pin code", "pincode", "pin-code", "pin:", "pin "].iter().any(|name| label.contains(name));
+    let is_run = digits.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(1))
+        || digits.windows(2).all(|pair| pair[0] == pair[1]);
+    let is_year = digits.len() == 4 && (digits.starts_with(b"19") || digits.starts_with(b"20"));
+    if is_of_plug || is_post_office || is_run || is_year || digits.is_empty() { Checked::Fails } else { Checked::Holds }
+}
+
+/// Credentials in an `Authorization` header: whatever the scheme, they look drawn by chance.
+pub fn header_credentials(candidate: &Candidate<'_>) -> Checked {
+    let value = candidate.value();
+    let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
+    if !has_digit || !is_random(value) { Checked::Fails } else { stand_in(value) }
+}
+
+/// A random value that is told beside an id: letters and digits, neither of them by the way.
+pub fn said_random(candidate: &Candidate<'_>) -> Checked {
+    const EACH_MIN: usize = 2;
+    let value = candidate.value();
+    let count = |test: fn(&u8) -> bool| value.bytes().filter(test).count();
+    if count(u8::is_ascii_digit) < EACH_MIN || count(u8::is_ascii_alphabetic) < EACH_MIN || !is_random(value) {
         return Checked::Fails;
     }
     stand_in(value)

@@ -13,7 +13,9 @@ use super::{
     number::{compact, is_date, is_one_character, value},
     payment::stands_alone,
 };
-use crate::rules::scanner::has_word_near;
+use std::sync::LazyLock;
+
+use crate::rules::{labels, scanner::has_word_near};
 
 /// The checks of this file, by name.
 pub const CHECKS: &[(&str, Check)] = &[
@@ -34,14 +36,19 @@ const SHORT_COUNTRY_CODES: &[u64] = &[
 fn phone(candidate: &Candidate<'_>) -> Checked {
     let value = candidate.value();
     let digits: Vec<u8> = subscriber(value).bytes().filter(u8::is_ascii_digit).collect();
-    if !(7..=15).contains(&digits.len()) || is_one_character(&digits) || !is_separate(candidate) {
+    let is_part = !value.starts_with(['+', '(']) && follows_code(candidate);
+    if !(7..=15).contains(&digits.len()) || is_one_character(&digits) || is_part || !is_separate(candidate) {
         return Checked::Fails;
     }
     if let Some(international) = value.strip_prefix('+').or(value.strip_prefix("(+")) {
-        if !has_country_code(&digits) || international.contains('+') {
+        // What has a rule of its own is left to it.
+        let is_of_another = is_ph_mobile(&digits) || is_tr(&digits);
+        if !has_country_code(&digits) || is_of_another || international.contains('+') {
             return Checked::Fails;
         }
-    } else if is_other_number(value) || value.bytes().all(|byte| byte.is_ascii_digit()) && !speaks_of_phones(candidate)
+    } else if is_term(candidate)
+        || is_other_number(value)
+        || value.bytes().all(|byte| byte.is_ascii_digit()) && !speaks_of_phones(candidate)
     {
         return Checked::Fails;
     }
@@ -55,37 +62,24 @@ fn is_separate(candidate: &Candidate<'_>) -> bool {
         let letters = word.bytes().take_while(u8::is_ascii_alphabetic).count();
         letters >= 3 && !word.as_bytes().get(letters).is_some_and(|byte| byte.is_ascii_digit() || *byte == b'-')
     });
-    let cut = Candidate { text: &candidate.text[..candidate.end], ..*candidate };
-    !candidate.before().ends_with(['*', '^', '+']) && stands_alone(if is_tied { &cut } else { candidate })
+    // A plus begins a number, also in a row of values between commas.
+    let start =
+        if candidate.value().starts_with('+') && candidate.before().ends_with(',') { candidate.start } else { 0 };
+    let end = if is_tied { candidate.end } else { candidate.text.len() };
+    let cut = Candidate::new(&candidate.text[start..end], candidate.start - start..candidate.end - start);
+    !candidate.before().ends_with(['*', '^', '+']) && stands_alone(&cut)
+}
+
+/// Whether it is a term of an equation: `20000-12000 = 8000`.
+fn is_term(candidate: &Candidate<'_>) -> bool {
+    candidate.after().trim_start_matches(' ').starts_with('=')
 }
 
 /// Digits in a row are a phone number only behind words that are said of nothing else.
 fn speaks_of_phones(candidate: &Candidate<'_>) -> bool {
-    const WORDS: &[&str] = &[
-        "phone",
-        "telephone",
-        "tel",
-        "mobile",
-        "cell",
-        "cellphone",
-        "fax",
-        "sms",
-        "whatsapp",
-        "dial",
-        "hotline",
-        "helpline",
-        "phone_number",
-        "phonenumber",
-        "handy",
-        "telefon",
-        "telefono",
-        "telefone",
-        "celular",
-        "portable",
-    ];
-    let words: Vec<String> = WORDS.iter().map(|word| (*word).to_owned()).collect();
+    static WORDS: LazyLock<Vec<String>> = LazyLock::new(|| labels::words("phone").map(str::to_owned).collect());
     candidate.text.trim().len() == candidate.value().len()
-        || has_word_near(candidate.text, &(candidate.start..candidate.end), &words)
+        || has_word_near(candidate.text, &(candidate.start..candidate.end), &WORDS)
 }
 
 /// The number without an extension.
@@ -124,9 +118,15 @@ fn is_other_number(value: &str) -> bool {
         && lengths[1..].iter().all(|length| *length == 3)
         && value.starts_with(|c: char| ('1'..='9').contains(&c))
         && lengths.len() != 3;
+    let is_of_machines = value.parse::<u64>().is_ok_and(is_limit_of_machines);
     let is_single = lengths.iter().all(|length| *length == 1)
         || value.bytes().all(|byte| matches!(byte, b'0' | b'1' | b' ' | b'-' | b'.'));
-    is_year_first(&lengths) || is_year_last || is_years || is_decimal || is_thousands || is_single
+    is_year_first(&lengths) || is_year_last || is_years || is_decimal || is_thousands || is_single || is_of_machines
+}
+
+/// A power of two or a neighbour of one: the largest number of a type, a size of memory.
+fn is_limit_of_machines(number: u64) -> bool {
+    [number.saturating_sub(1), number, number.saturating_add(1)].iter().any(|near| near.is_power_of_two())
 }
 
 fn is_fiction(digits: &[u8]) -> bool {
@@ -139,6 +139,15 @@ fn is_fiction(digits: &[u8]) -> bool {
     is_nanp_fiction || is_run || national == b"1234567891"
 }
 
+/// Numbers with the code of their country.
+fn is_ph_mobile(digits: &[u8]) -> bool {
+    digits.len() == 12 && digits.starts_with(b"639")
+}
+
+fn is_tr(digits: &[u8]) -> bool {
+    digits.len() == 12 && digits.starts_with(b"90") && matches!(digits[2], b'2'..=b'5')
+}
+
 /// 09 and nine more digits, or +63 9.
 fn ph_mobile_number(candidate: &Candidate<'_>) -> Checked {
     let number = compact(candidate.value());
@@ -147,13 +156,24 @@ fn ph_mobile_number(candidate: &Candidate<'_>) -> Checked {
     if fits { Checked::Holds } else { Checked::Fails }
 }
 
+/// Whether the number is the rest of one that begins with a plus and the code of a country.
+fn follows_code(candidate: &Candidate<'_>) -> bool {
+    let before = candidate.just_before(16);
+    let is_part = |c: char| c.is_ascii_digit() || matches!(c, ' ' | '.' | '-' | '(' | ')');
+    before.trim_end_matches(is_part).ends_with('+')
+}
+
 /// Ten digits behind +90 or 0, or by themselves: the area begins with 2 to 5.
 fn tr_phone_number(candidate: &Candidate<'_>) -> Checked {
     let number = compact(candidate.value());
     let national =
         number.strip_prefix(b"90").filter(|rest| rest.len() == 10).or(number.strip_prefix(b"0")).unwrap_or(&number);
     let fits = national.len() == 10 && matches!(national[0], b'2'..=b'5') && stands_alone(candidate);
-    if fits { Checked::Holds } else { Checked::Fails }
+    if fits && !follows_code(candidate) && !value(&number).is_some_and(is_limit_of_machines) {
+        Checked::Holds
+    } else {
+        Checked::Fails
+    }
 }
 
 /// Numbers of a date, the month's name as its number.

@@ -153,6 +153,22 @@ fn is_bech32(text: &str) -> bool {
     data.len() >= 6 && checksum == 1
 }
 
+/// A key in base 32 with CRC-16 behind it, low byte first, as NATS and Stellar write them.
+pub fn crc16_base32(candidate: &Candidate<'_>) -> Checked {
+    let value = candidate.value();
+    let bytes = data_encoding::BASE32_NOPAD.decode(value.as_bytes());
+    let holds =
+        bytes.is_ok_and(|bytes| bytes.split_last_chunk().is_some_and(|(key, crc)| crc16(key).to_le_bytes() == *crc));
+    if holds { verdict(value, Checked::Proves) } else { Checked::Fails }
+}
+
+/// CRC-16/XMODEM.
+fn crc16(bytes: &[u8]) -> u16 {
+    bytes.iter().fold(0, |crc, byte| {
+        (0..8).fold(crc ^ u16::from(*byte) << 8, |crc, _| if crc & 0x8000 != 0 { crc << 1 ^ 0x1021 } else { crc << 1 })
+    })
+}
+
 /// The words of BIP-39, in order, which is that of the alphabet.
 static WORDS: LazyLock<Vec<&'static str>> = LazyLock::new(|| include_str!("bip39_english.txt").lines().collect());
 

@@ -111,6 +111,10 @@ const SECRET: &[(&str, Check)] = &[
     ("assigned_value", assigned::assigned),
     ("random_with_digits", assigned::random_with_digits),
     ("password_value", assigned::password),
+    ("said_password", assigned::said_password),
+    ("pin_code", assigned::pin_code),
+    ("header_credentials", assigned::header_credentials),
+    ("random_with_digits_said", assigned::said_random),
     ("inline_password", assigned::inline_password),
     ("crc_base62", token::crc_base62),
     ("crc_grafana", token::crc_grafana),
@@ -124,6 +128,7 @@ const SECRET: &[(&str, Check)] = &[
     ("basic_credentials", key::basic_credentials),
     ("base58check", key::base58check),
     ("bech32", key::bech32),
+    ("crc16_base32", key::crc16_base32),
     ("seed_phrase", key::seed_phrase),
 ];
 
