@@ -40,7 +40,8 @@ Examples:
                                                        [EMAIL_9f86d081]: the same in every log with this key
 
 Every string is searched, object keys included, and every number; a number that is replaced becomes
-a string. A line that is no JSON is searched as text and passed on. What no rule knows stays.
+a string. Strings that hold JSON are opened, and stay JSON. A line that is no JSON is searched as text
+and passed on. What no rule knows stays, and what audits ignore by default: dates and web addresses.
 
 Exit status: 0 all of it was JSON, 2 wrong usage, 3 some of it was not, or could not be read.")]
 pub struct Args {
@@ -88,9 +89,11 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Rewrites every source, in order.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let Resolved { sources, .. } = paths::resolve(&args.paths)?;
-    let library = pipeline::library(&args.settings.layers()?.settings()?)?;
+    let settings = args.settings.layers()?.settings()?;
+    let library = pipeline::library(&settings)?;
     let scanner = Arc::new(Scanner::new(library));
-    let selection = Selection::new(&args.only, &scanner).map_err(|reason| anyhow::anyhow!("--only: {reason}"))?;
+    let selection = Selection::new(&args.only, &settings.engines.pii.ignore, &scanner)
+        .map_err(|reason| anyhow::anyhow!("--only: {reason}"))?;
     let mut redactor = Redactor::new(scanner, selection, Values::new(args.mode()?));
     let mut out = args.open(&sources)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(thread_count(args.threads)).build()?;

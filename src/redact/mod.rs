@@ -1,19 +1,20 @@
 //! A log without its personal data and secrets: the same bytes, but for those that a rule hits.
 //!
 //! - [`tokens`]: a line → the strings and numbers in it, with a way from decoded text back to raw bytes
+//! - `search`: a string or number → what of it is to be replaced
 //! - [`names`]: names out of a log, as reports may show them
 //! - [`values`]: what stands for a value: a numbered placeholder, asterisks, or a keyed hash
 //!
 //! **What is looked at**: every string of the log (object keys included) and every number, decoded, behind the name of its
-//! field, as audits do; also in its decoded views. A line that is no
-//! JSON is looked at as text, and said so in the [`Summary`].
+//! field, as audits do; also in its decoded views, and in the JSON that a string holds, however often it is escaped. A line
+//! that is no JSON is looked at as text, and said so in the [`Summary`].
 //!
 //! **What is written**: the raw bytes, with each hit replaced. Hits that overlap become one. A number becomes a string,
 //! because no number says `[CREDIT_CARD_1]`. What was valid JSON stays valid JSON; a text without hits stays what it was,
 //! byte for byte.
 //!
-//! **What stays**: the log's own clock, without which nobody could audit what comes out: a value that is nothing but a moment,
-//! behind a name for one (`timestamp`, `created_at`, `startTimeUnixNano`). Dates in texts and behind other names are redacted.
+//! **What stays**: what audits do not look for by default (dates that nobody was born on, web addresses); the log's own
+//! clock, counts and ids.
 //!
 //! **Order**: lines are scanned in parallel and numbered in their order, so that the output does not depend on threads.
 //!
@@ -21,19 +22,18 @@
 //! the caller sets is left out where a single string of it is longer than that; see [`Redactor::part`].
 
 pub mod names;
+mod search;
 pub mod tokens;
 pub mod values;
 
-use std::{borrow::Cow, collections::BTreeMap, ops::Range, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use rayon::prelude::*;
 
-use crate::{
-    rules::{Family, Hit, Scanner, check::placeholder::is_redacted, scanner::ALONE_BYTES_MAX},
-    text::decode,
-};
+use crate::rules::{Family, Hit, Scanner};
 pub use names::Names;
-use tokens::{Kind, Lexer, Line, Token, decoded};
+use search::Search;
+use tokens::{Kind, Lexer, Line, Token};
 pub use values::{Mode, Values};
 
 /// Lines that are named in a [`Summary`]; the others are counted.
@@ -43,64 +43,30 @@ pub const LINES_NAMED_MAX: usize = 20;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     only: Vec<String>,
+    ignore: Vec<String>,
 }
 
 impl Selection {
-    /// Only the families (`pii`, `secret`) and rules of these names; all of both families when there are none.
+    /// Only the families (`pii`, `secret`) and rules of these names; all of both families when there are none. The rules
+    /// of `ignore` only by their own name.
     ///
     /// # Errors
     /// When a name is neither; the message says so.
-    pub fn new(only: &[String], scanner: &Scanner) -> Result<Selection, String> {
+    pub fn new(only: &[String], ignore: &[String], scanner: &Scanner) -> Result<Selection, String> {
         for name in only {
             let is_rule = scanner.library().find(name).is_some_and(|rule| is_private(rule.family()));
             if !is_rule && !FAMILIES.iter().any(|family| family.as_str() == name) {
                 return Err(format!("`{name}` is neither `pii` nor `secret` nor one of their rules"));
             }
         }
-        Ok(Selection { only: only.to_vec() })
+        Ok(Selection { only: only.to_vec(), ignore: ignore.to_vec() })
     }
 
     fn takes(&self, scanner: &Scanner, hit: &Hit) -> bool {
         let rule = scanner.library().rule(hit.rule);
-        let is_named = |name: &String| *name == rule.id || name == rule.family().as_str();
-        is_private(rule.family()) && (self.only.is_empty() || self.only.iter().any(is_named))
-    }
-}
-
-/// Names of the fields in which logs keep their own times, in letters and digits.
-const CLOCK_NAMES: [&str; 17] = [
-    "timestamp",
-    "time",
-    "ts",
-    "created",
-    "createdat",
-    "updatedat",
-    "starttime",
-    "endtime",
-    "startedat",
-    "endedat",
-    "completedat",
-    "completionstarttime",
-    "datetime",
-    "starttimeunixnano",
-    "endtimeunixnano",
-    "timeunixnano",
-    "observedtimeunixnano",
-];
-
-/// Whether `value`, behind `name`, is the log's own clock.
-fn is_clock(name: Option<&str>, value: &str) -> bool {
-    /// From 2001 to 2096 in seconds since the epoch.
-    const EPOCH_SECONDS: Range<f64> = 1e9..4e9;
-    let Some(name) = name else { return false };
-    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
-    if !CLOCK_NAMES.contains(&plain.to_ascii_lowercase().as_str()) {
-        return false;
-    }
-    let is_epoch = |number: f64| [1.0, 1e3, 1e6, 1e9].iter().any(|unit| EPOCH_SECONDS.contains(&(number / unit)));
-    match value.parse::<f64>() {
-        Ok(number) => is_epoch(number),
-        Err(_) => value.parse::<jiff::Timestamp>().is_ok() || value.parse::<jiff::civil::DateTime>().is_ok(),
+        let is_of_family = self.only.is_empty() || self.only.iter().any(|name| name == rule.family().as_str());
+        let is_wanted = is_of_family && !self.ignore.contains(&rule.id);
+        is_private(rule.family()) && (is_wanted || self.only.contains(&rule.id))
     }
 }
 
@@ -155,14 +121,6 @@ pub struct Redactor {
     summary: Summary,
     /// Whether the next bytes go on in a line that has begun.
     in_line: bool,
-}
-
-/// A place in a token that is to be replaced.
-struct Found {
-    /// Raw bytes of the piece.
-    span: Range<usize>,
-    rule: usize,
-    value: String,
 }
 
 impl Redactor {
@@ -240,173 +198,33 @@ impl Redactor {
     }
 
     fn write(&mut self, bytes: &[u8], tokens: &[Token], out: &mut Vec<u8>) {
-        let scan = |token: &Token| self.scan(bytes, token);
-        let found: Vec<(Vec<Found>, bool)> = tokens.par_iter().map(scan).collect();
+        let search = Search { scanner: &self.scanner, selection: &self.selection };
+        let found: Vec<search::Found> = tokens.par_iter().map(|token| search.token(bytes, token)).collect();
         let mut written = 0;
-        for (token, (found, is_capped)) in tokens.iter().zip(found) {
-            self.summary.partly_searched += u64::from(is_capped);
-            for hit in found {
-                let rule = &self.scanner.library().rule(hit.rule).id;
-                let replacement = match token.kind {
+        for found in found {
+            self.summary.partly_searched += u64::from(found.is_capped);
+            for place in found.places {
+                let rule = &self.scanner.library().rule(place.rule).id;
+                let replacement = match place.kind {
                     // Two masks may be the same, and two keys of an object must not.
-                    Kind::Key => self.values.told_apart(rule, &hit.value),
-                    _ => self.values.replacement(rule, &hit.value),
+                    Kind::Key => self.values.told_apart(rule, &place.value),
+                    _ => self.values.replacement(rule, &place.value),
                 };
                 *self.summary.by_rule.entry(rule.clone()).or_default() += 1;
-                out.extend_from_slice(&bytes[written..hit.span.start]);
-                if token.kind == Kind::Number {
-                    out.extend_from_slice(format!("\"{replacement}\"").as_bytes());
-                } else {
-                    out.extend_from_slice(replacement.as_bytes());
-                }
-                written = hit.span.end;
+                out.extend_from_slice(&bytes[written..place.span.start]);
+                let quote = if place.kind == Kind::Number { quote(place.depth) } else { String::new() };
+                out.extend_from_slice([&quote, &*replacement, &quote].concat().as_bytes());
+                written = place.span.end;
             }
         }
         out.extend_from_slice(&bytes[written..]);
     }
-
-    /// What is to be replaced in one token, in order, and whether a limit kept part of it from being searched.
-    fn scan(&self, bytes: &[u8], token: &Token) -> (Vec<Found>, bool) {
-        let raw = &bytes[token.raw.clone()];
-        let decoded = decoded(raw, token.kind);
-        if is_clock(token.name.as_deref(), &decoded.text) {
-            return (Vec::new(), false);
-        }
-        let (text, prefix) = match &token.name {
-            Some(name) => (Cow::Owned(format!("{name}: {}", decoded.text)), name.len() + 2),
-            None => (Cow::Borrowed(&*decoded.text), 0),
-        };
-        let mut hits = Vec::new();
-        let mut is_capped = self.search(&text, 0, &mut hits);
-        if prefix > 0 && decoded.text.len() <= ALONE_BYTES_MAX {
-            // A text that is nothing but a value needs no name, and with one in front it would not be that.
-            is_capped |= self.search(&decoded.text, prefix, &mut hits);
-        }
-        let views = decode::views(&text);
-        is_capped |= views.is_capped;
-        for view in &views.views {
-            let mut inside = Vec::new();
-            is_capped |= self.search(&view.text, 0, &mut inside);
-            for (hit, _) in inside {
-                let value = view.text.get(hit.span.clone()).unwrap_or_default().to_owned();
-                hits.push((Hit { span: view.original(hit.span.clone()), ..hit }, Some(value)));
-            }
-        }
-        let in_value = hits.into_iter().filter(|(hit, _)| hit.span.end > prefix && hit.span.end <= text.len());
-        let in_value = in_value.map(|(mut hit, value)| {
-            hit.span = hit.span.start.max(prefix) - prefix..hit.span.end - prefix;
-            (hit, value)
-        });
-        let mut found = joined(in_value.collect(), &decoded.text);
-        self.take_tails(&decoded.text, &mut found);
-        for hit in &mut found {
-            let span = token.raw.start + decoded.raw(hit.span.start)..token.raw.start + decoded.raw(hit.span.end);
-            hit.span = if token.kind == Kind::Number { token.raw.clone() } else { span };
-        }
-        if token.kind == Kind::Number {
-            found.truncate(1);
-        }
-        (found, is_capped)
-    }
-
-    /// A secret goes to its end, also where the pattern of its rule knows a shorter form: half a key is no key taken out.
-    fn take_tails(&self, text: &str, found: &mut Vec<Found>) {
-        let mut last_end = 0;
-        found.retain_mut(|hit| {
-            if hit.span.end <= last_end {
-                return false;
-            }
-            hit.span.start = hit.span.start.max(last_end);
-            if self.scanner.library().rule(hit.rule).family() == Family::Secret {
-                hit.span.end = end_of_secret(text, &hit.span);
-            }
-            last_end = hit.span.end;
-            true
-        });
-    }
-
-    /// All hits in `text`, however many there are: a scan that reached a limit is done again in halves. Whether a limit was
-    /// reached all the same.
-    fn search(&self, text: &str, offset: usize, hits: &mut Vec<(Hit, Option<String>)>) -> bool {
-        /// Bytes that both halves see, so that nothing is cut in two.
-        const OVERLAP_BYTES: usize = 512;
-        let scan = self.scanner.scan(text);
-        let wanted = scan.hits.into_iter().filter(|hit| self.selection.takes(&self.scanner, hit));
-        hits.extend(wanted.map(|hit| (Hit { span: hit.span.start + offset..hit.span.end + offset, ..hit }, None)));
-        if !scan.is_capped {
-            return false;
-        }
-        if text.len() <= 4 * OVERLAP_BYTES {
-            return true;
-        }
-        let middle = text.len() / 2;
-        let first_end = text.ceil_char_boundary(middle + OVERLAP_BYTES / 2);
-        let second_start = text.floor_char_boundary(middle - OVERLAP_BYTES / 2);
-        let first = self.search(&text[..first_end], offset, hits);
-        self.search(&text[second_start..], offset + second_start, hits) | first
-    }
 }
 
-/// Where the run of characters ends that a secret at `span` is part of; of a PEM block, its last line.
-fn end_of_secret(text: &str, span: &Range<usize>) -> usize {
-    let is_of_key = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '/' | '=');
-    let is_block = text[span.clone()].starts_with("-----BEGIN");
-    let is_part = |c: &char| is_of_key(c) || is_block && c.is_ascii_whitespace();
-    let last = text[..span.end].chars().next_back();
-    if !last.is_some_and(|last| is_part(&last)) {
-        return span.end;
-    }
-    let tail: usize = text[span.end..].chars().take_while(is_part).map(char::len_utf8).sum();
-    span.end + text[span.end..span.end + tail].trim_end().len()
-}
-
-/// Hits that overlap as one, of the strongest rule; in order. Escapes of a JSON text inside of the string stay whole.
-fn joined(mut hits: Vec<(Hit, Option<String>)>, text: &str) -> Vec<Found> {
-    hits.sort_by_key(|(hit, _)| (hit.span.start, hit.span.end, hit.rule));
-    let mut groups: Vec<(Range<usize>, Hit, Option<String>)> = Vec::new();
-    for (hit, value) in hits {
-        match groups.last_mut() {
-            Some((span, strongest, strongest_value)) if hit.span.start < span.end => {
-                span.end = span.end.max(hit.span.end);
-                let strength = |hit: &Hit| (hit.is_proven, hit.likelihood_ratio, hit.span.len());
-                if strength(&hit).partial_cmp(&strength(strongest)).is_some_and(std::cmp::Ordering::is_gt) {
-                    (*strongest, *strongest_value) = (hit, value);
-                }
-            }
-            _ => groups.push((hit.span.clone(), hit, value)),
-        }
-    }
-    let found = groups.into_iter().filter_map(|(span, strongest, value)| {
-        let span = between_escapes(text, span);
-        let own = || text.get(span.clone()).unwrap_or_default().to_owned();
-        let value = value.filter(|_| strongest.span == span).unwrap_or_else(own);
-        (span.start < span.end && !is_redacted(text, &span)).then_some(Found { span, rule: strongest.rule, value })
-    });
-    found.collect()
-}
-
-/// `span` without the tail of an escape in front (`\n`, `\u00e9`) and without the backslash of one behind: a string often
-/// holds JSON itself, which must stay JSON.
-fn between_escapes(text: &str, mut span: Range<usize>) -> Range<usize> {
-    let bytes = text.as_bytes();
-    let is_odd = |end: usize| bytes[..end].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1;
-    if is_odd(span.start) {
-        span.start += match bytes.get(span.start) {
-            Some(b'u')
-                if bytes
-                    .get(span.start + 1..span.start + 5)
-                    .is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) =>
-            {
-                5
-            }
-            Some(b'n' | b'r' | b't' | b'b' | b'f' | b'"' | b'\\' | b'/') => 1,
-            _ => 0,
-        };
-    }
-    if span.start < span.end && is_odd(span.end) && bytes[span.end - 1] == b'\\' {
-        span.end -= 1;
-    }
-    span.start.min(span.end)..span.end
+/// A quotation mark as it is written in a string that stands in so many others.
+fn quote(depth: usize) -> String {
+    let backslashes = (1_usize << depth) - 1;
+    "\\".repeat(backslashes) + "\""
 }
 
 #[cfg(test)]
@@ -559,7 +377,7 @@ mod tests {
     #[test]
     fn only_what_was_chosen_is_replaced() {
         let scanner = scanner();
-        let choose = |only: &str| Selection::new(&[only.to_owned()], &scanner);
+        let choose = |only: &str| Selection::new(&[only.to_owned()], &[], &scanner);
         assert!(choose("injection").is_err() && choose("pii/nothing").is_err() && choose("pii/email_address").is_ok());
         let mut redactor = Redactor::new(scanner.clone(), choose("secret").unwrap(), Values::new(Mode::Placeholder));
         let mut out = Vec::new();

@@ -213,6 +213,28 @@ impl Decoded<'_> {
     }
 }
 
+impl Decoded<'_> {
+    /// The first character boundary of the text that does not lie before the raw offset `at`.
+    pub fn text_from(&self, at: usize) -> usize {
+        self.text.ceil_char_boundary(self.text_at(at, |_, behind| behind))
+    }
+
+    /// The last character boundary of the text that does not lie behind the raw offset `at`.
+    pub fn text_to(&self, at: usize) -> usize {
+        self.text.floor_char_boundary(self.text_at(at, |before, _| before))
+    }
+
+    /// The offset in the text of the raw offset `at`; in the middle of an escape, what `choose` says of its two ends.
+    fn text_at(&self, at: usize, choose: impl Fn(usize, usize) -> usize) -> usize {
+        let after = self.alike.partition_point(|(_, raw)| *raw <= at);
+        let Some((text, raw)) = after.checked_sub(1).map(|index| self.alike[index]) else { return at };
+        match self.alike.get(after) {
+            Some((text_end, raw_end)) if at > raw && text_end - text != raw_end - raw => choose(text, *text_end),
+            _ => text + (at - raw),
+        }
+    }
+}
+
 /// Decodes the raw bytes of a token.
 pub fn decoded(raw: &[u8], kind: Kind) -> Decoded<'_> {
     let has_escapes = matches!(kind, Kind::Key | Kind::String) && memchr::memchr(b'\\', raw).is_some();
@@ -383,6 +405,7 @@ mod tests {
             prop_assert_eq!(&decoded.text, &text);
             for (at, _) in text.char_indices() {
                 prop_assert!(decoded.raw(at) <= raw.len() - 2);
+                prop_assert_eq!((decoded.text_from(decoded.raw(at)), decoded.text_to(decoded.raw(at))), (at, at));
             }
             prop_assert_eq!(decoded.raw(text.len()), raw.len() - 2);
         }

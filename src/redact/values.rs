@@ -11,7 +11,7 @@
 //! nested deeper than 1,000 brackets is a line of text. Numbers are told apart for the first [`VALUES_MAX`] values; later ones are `[EMAIL]`. Of 32 bits, two among
 //! 65,000 values agree by chance.
 
-use std::{collections::HashMap, fmt::Write as _};
+use std::{collections::HashMap, fmt::Write as _, sync::Arc};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
@@ -38,8 +38,10 @@ pub enum Mode {
 /// Gives each value what stands for it.
 pub struct Values {
     mode: Mode,
-    numbers: HashMap<(u128, String), u64>,
-    last: HashMap<String, u64>,
+    /// By the hash of the value: the type and the number that it was given first. What is a phone number in one place and
+    /// an account in another is one value all the same.
+    numbers: HashMap<u128, (Arc<str>, u64)>,
+    last: HashMap<Arc<str>, u64>,
 }
 
 impl Values {
@@ -68,14 +70,16 @@ impl Values {
     fn numbered(&mut self, label: String, value: &str) -> String {
         // Two independent halves, so that no value is kept and none is taken for another.
         let digest = siphasher::sip128::SipHasher13::new().hash(value.as_bytes()).as_u128();
-        if self.numbers.len() >= VALUES_MAX && !self.numbers.contains_key(&(digest, label.clone())) {
+        if let Some((label, number)) = self.numbers.get(&digest) {
+            return format!("[{label}_{number}]");
+        }
+        if self.numbers.len() >= VALUES_MAX {
             return format!("[{label}]");
         }
-        let last = self.last.entry(label.clone()).or_default();
-        let number = *self.numbers.entry((digest, label.clone())).or_insert_with(|| {
-            *last += 1;
-            *last
-        });
+        let label: Arc<str> = label.into();
+        let number = self.last.entry(label.clone()).or_default();
+        *number += 1;
+        self.numbers.insert(digest, (label.clone(), *number));
         format!("[{label}_{number}]")
     }
 }
@@ -113,8 +117,10 @@ mod tests {
         let mut of = |rule: &str, value: &str| values.replacement(rule, value);
         assert_eq!(of("pii/email_address", "a"), "[EMAIL_1]");
         assert_eq!(of("pii/email_address", "b"), "[EMAIL_2]");
-        assert_eq!(of("secret/aws_access_key_id", "a"), "[AWS_ACCESS_KEY_ID_1]");
+        assert_eq!(of("secret/aws_access_key_id", "k"), "[AWS_ACCESS_KEY_ID_1]");
         assert_eq!(of("pii/email_address", "a"), "[EMAIL_1]");
+        assert_eq!(of("pii/phone_number", "a"), "[EMAIL_1]");
+        assert_eq!(of("pii/phone_number", "c"), "[PHONE_1]");
     }
 
     #[test]
