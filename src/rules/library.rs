@@ -222,7 +222,7 @@ fn with_labels(words: &[String]) -> Result<Vec<String>, String> {
 }
 
 /// The phrases of a file, each with those before it put in.
-fn expand_phrases(table: &toml::Table) -> Vec<(String, String)> {
+pub(crate) fn expand_phrases(table: &toml::Table) -> Vec<(String, String)> {
     let mut phrases = Vec::with_capacity(table.len());
     for (name, pattern) in table {
         let pattern = with_phrases(pattern.as_str().unwrap_or_default(), &phrases);
@@ -232,7 +232,7 @@ fn expand_phrases(table: &toml::Table) -> Vec<(String, String)> {
 }
 
 /// `pattern` with each phrase in the place of its name; a name that is unknown stays, and does not compile.
-fn with_phrases(pattern: &str, phrases: &[(String, String)]) -> String {
+pub(crate) fn with_phrases(pattern: &str, phrases: &[(String, String)]) -> String {
     if !pattern.contains("(?&") {
         return pattern.to_owned();
     }

@@ -1,8 +1,10 @@
 //! A set of features → points.
 //!
-//! **Formula**: `override` is the largest of the combinations all of whose terms hold; `persona` a curve over
-//! the sum of 2 per strong, 1 per weak and ½ per faint feature; points = max + ¼ min + 0.02 · that sum + 0.01 ·
-//! combinations (at most ten), so that what shows more is never level with what shows less.
+//! **Formula**: a combination holds when each of its terms has a feature; its points are lowered by the doubt of its most
+//! doubtful term, and the doubt of a term is that of its least doubtful feature ([`super::exculpate`]). `override` is the
+//! largest of what is left; `persona` a curve over the sum of 2 per strong, 1 per weak and ½ per faint feature, each less
+//! its doubt; points = max + ¼ min + 0.02 · that sum + 0.01 · combinations (at most ten), so that what shows more is
+//! never level with what shows less.
 //!
 //! **Range**: 0 to about 17; where they flag and block is said in [`super::scale`].
 //!
@@ -10,13 +12,15 @@
 
 use serde::Deserialize;
 
-use super::features::{Names, Set};
+use super::features::{Names, Part, Set};
 
 /// The share of the smaller channel that is added to the larger.
 const SMALLER_SHARE: f64 = 0.25;
 /// Points per persona feature and per combination that only break ties.
 const PERSONA_TIE: f64 = 0.02;
 const COMBINATION_TIE: f64 = 0.01;
+/// Doubt that leaves nothing of a persona feature.
+const DOUBT_FULL: f64 = 6.0;
 const COMBINATIONS_TIED_MAX: usize = 10;
 
 const TABLE: &str = include_str!("../../../rules/tables/injection/combinations.toml");
@@ -99,19 +103,22 @@ impl Combinations {
         })
     }
 
-    /// What a stretch comes to: `set` is all that it shows, `near` what it shows part by part.
-    pub fn points(&self, set: Set, near: &[Set]) -> Points<'_> {
-        let (mut points, held) = near.iter().map(|set| self.overriding(*set)).fold(
+    /// What a stretch comes to: `whole` is all that it shows, `near` what it shows part by part.
+    pub fn points(&self, whole: &Part, near: &[Part]) -> Points<'_> {
+        let (mut points, held) = near.iter().map(|part| self.overriding(part)).fold(
             (Points::default(), 0),
             |(best, most), (points, held)| {
                 if (points.overriding, held) > (best.overriding, most) { (points, held) } else { (best, most) }
             },
         );
         let counts = [(2.0, self.strong), (1.0, self.weak), (0.5, self.faint)];
-        let sum: f64 = counts.iter().map(|(each, features)| each * f64::from(set.shared(*features))).sum();
+        let left = |feature: u8| (1.0 - whole.doubt(feature) / DOUBT_FULL).max(0.0);
+        let sum_of = |features: Set| whole.set.both(features).features().map(left).sum::<f64>();
+        let sum: f64 = counts.iter().map(|(each, features)| each * sum_of(*features)).sum();
         points.persona = along(&self.curve, sum);
         if points.persona >= 1.0 {
-            points.contributing.0 |= (self.strong.0 | self.weak.0 | self.faint.0) & set.0;
+            let all = self.strong.with(self.weak).with(self.faint);
+            points.contributing = points.contributing.with(all.both(whole.set));
         }
         let (larger, smaller) = (points.overriding.max(points.persona), points.overriding.min(points.persona));
         let ties = PERSONA_TIE * sum + COMBINATION_TIE * held.min(COMBINATIONS_TIED_MAX) as f64;
@@ -119,17 +126,21 @@ impl Combinations {
         points
     }
 
-    /// The override channel of `set`, and how many combinations hold.
-    fn overriding(&self, set: Set) -> (Points<'_>, usize) {
+    /// The override channel of what stands together, and how many combinations hold.
+    fn overriding(&self, part: &Part) -> (Points<'_>, usize) {
         let mut points = Points::default();
         let mut held = 0;
-        for combination in self.combinations.iter().filter(|combination| combination.holds(set)) {
+        for combination in self.combinations.iter().filter(|combination| combination.holds(part.set)) {
+            let left = combination.points - combination.doubt(part);
+            if left <= 0.0 {
+                continue;
+            }
             held += 1;
             for term in &combination.terms {
-                points.contributing.0 |= term.0 & set.0;
+                points.contributing = points.contributing.with(term.both(part.set));
             }
-            if combination.points > points.overriding {
-                points.overriding = combination.points;
+            if left > points.overriding {
+                points.overriding = left;
                 points.why = &combination.why;
             }
         }
@@ -140,6 +151,18 @@ impl Combinations {
 impl Combination {
     fn holds(&self, set: Set) -> bool {
         self.terms.iter().all(|term| set.meets(*term))
+    }
+
+    /// The doubt of the most doubtful term, which has the doubt of its least doubtful feature.
+    fn doubt(&self, part: &Part) -> f64 {
+        if part.doubts.is_empty() {
+            return 0.0;
+        }
+        let of_term = |term: &Set| {
+            let doubts = term.both(part.set).features().map(|feature| part.doubt(feature));
+            doubts.fold(f64::INFINITY, f64::min)
+        };
+        self.terms.iter().map(of_term).fold(0.0, f64::max)
     }
 }
 
@@ -213,28 +236,46 @@ mod tests {
     #[test]
     fn the_larger_channel_counts_in_full_and_the_smaller_by_a_quarter() {
         let (names, combinations) = built_in();
-        let clear = combinations
-            .points(names.set(["override_previous", "upto_160"]), &[names.set(["override_previous", "upto_160"])]);
+        let points = |features: &[&str]| {
+            let part = Part::of(names.set(features.iter().copied()));
+            combinations.points(&part, std::slice::from_ref(&part))
+        };
+        let clear = points(&["override_previous", "upto_160"]);
         assert_eq!((clear.overriding, clear.persona), (10.0, 0.0));
-        let persona = combinations.points(
-            names.set(["persona_unbound", "never_refuse", "must_obey", "act_as"]),
-            &[names.set(["persona_unbound", "never_refuse", "must_obey", "act_as"])],
-        );
+        let persona = points(&["persona_unbound", "never_refuse", "must_obey", "act_as"]);
         assert_eq!((persona.overriding, persona.persona), (0.0, 6.0));
-        let both = ["override_previous", "upto_160", "persona_unbound", "never_refuse", "must_obey", "act_as"];
-        let both = combinations.points(names.set(both), &[names.set(both)]);
+        let both = points(&["override_previous", "upto_160", "persona_unbound", "never_refuse", "must_obey", "act_as"]);
         assert!((both.total - (10.0 + 1.5 + 0.14 + 0.02)).abs() < 1e-9, "{both:?}");
-        assert_eq!(combinations.points(Set::default(), &[]), Points::default());
+        assert_eq!(points(&[]), Points::default());
+    }
+
+    #[test]
+    fn doubt_lowers_what_it_is_about() {
+        let (names, combinations) = built_in();
+        let feature = |name: &str| names.feature(name).unwrap();
+        let total = |part: &Part| combinations.points(part, std::slice::from_ref(part)).total;
+        let mut part = Part::of(names.set(["override_previous", "override_all", "upto_160"]));
+        assert!(total(&part) >= 10.0);
+        part.doubts = vec![(feature("override_previous"), 7.0)];
+        assert!(total(&part) >= 10.0, "the other feature is not doubted");
+        part.doubts.push((feature("override_all"), 6.0));
+        assert!((total(&part) - 4.01).abs() < 0.02);
+        let mut persona = Part::of(names.set(["persona_unbound", "never_refuse", "must_obey", "act_as"]));
+        let certain = total(&persona);
+        persona.doubts = vec![(feature("persona_unbound"), 6.0)];
+        assert!(total(&persona) < certain - 1.0);
     }
 
     proptest! {
         #[test]
-        fn a_further_feature_never_lowers_the_points(set: u128, feature in 0_u8..128) {
+        fn more_incriminates_and_doubt_exculpates(features in prop::collection::vec(0_u8..=255, 0..40), feature: u8, doubt in 0.0..9.0_f64) {
             let (_, combinations) = built_in();
-            let set = Set(set);
-            let more = set.with(Set::of(feature));
-            let (more, less) = (combinations.points(more, &[more]), combinations.points(set, &[set]));
-            prop_assert!(more.total >= less.total - 1e-9);
+            let set = features.iter().fold(Set::default(), |set, feature| set.with(Set::of(*feature)));
+            let total = |part: &Part| combinations.points(part, std::slice::from_ref(part)).total;
+            let less = total(&Part::of(set));
+            prop_assert!(total(&Part::of(set.with(Set::of(feature)))) >= less - 1e-9);
+            let doubted = Part { set, doubts: features.iter().map(|feature| (*feature, doubt)).collect() };
+            prop_assert!((0.0..=less + 1e-9).contains(&total(&doubted)));
         }
     }
 }

@@ -15,6 +15,7 @@
 //! the operator forbids, or in words never seen, is mostly not found.
 
 pub mod combine;
+pub mod exculpate;
 pub mod features;
 pub mod outcome;
 pub mod protected;
@@ -33,7 +34,8 @@ use crate::{
     rules::{Family, Scanner},
 };
 use combine::{Combinations, Points};
-use features::{Kinds, Names, Shown};
+use exculpate::Exculpations;
+use features::{Around, Kinds, Names, Shown};
 use outcome::Outcome;
 
 /// What is known of the engine.
@@ -87,6 +89,7 @@ pub struct Injection {
     names: Names,
     kinds: Kinds,
     combinations: Combinations,
+    exculpations: Exculpations,
     /// The categories, in the order of the tables, and for each feature its own.
     categories: Vec<String>,
     category_of: BTreeMap<u8, u8>,
@@ -119,19 +122,22 @@ impl Injection {
             category_of.insert(feature, category as u8);
         }
         let (kinds, combinations) = (Kinds::of(&names), Combinations::built_in(&names));
-        Injection { settings, scanner, names, kinds, combinations, categories, category_of }
+        let exculpations = Exculpations::built_in(&names);
+        Injection { settings, scanner, names, kinds, combinations, exculpations, categories, category_of }
     }
 
     fn read(&self, view: &View<'_, '_>) -> Attack<'_> {
         let mut attack = Attack::default();
+        let mut has_earlier_turns = false;
         for text in &view.evidence.texts {
             match text.place {
                 Place::User => {
-                    let turn = self.read_text(text, &mut attack);
+                    let turn = self.read_text(text, has_earlier_turns, &mut attack);
                     attack.turns.push(turn);
+                    has_earlier_turns = true;
                 }
                 Place::Context | Place::ToolResult => {
-                    self.read_text(text, &mut attack);
+                    self.read_text(text, has_earlier_turns, &mut attack);
                 }
                 Place::Assistant | Place::Response => {
                     if let Some(turn) = attack.turns.last_mut().filter(|turn| turn.points > 0.0) {
@@ -145,15 +151,16 @@ impl Injection {
         attack
     }
 
-    fn read_text<'s>(&'s self, text: &ScannedText<'_>, attack: &mut Attack<'s>) -> Turn {
+    fn read_text<'s>(&'s self, text: &ScannedText<'_>, has_earlier_turns: bool, attack: &mut Attack<'s>) -> Turn {
         let mut turn = Turn::default();
+        let around = Around { exculpations: &self.exculpations, has_earlier_turns };
         for found in text.found(&self.scanner, Family::Injection) {
             self.own_rule(text, &found, attack);
         }
-        for stretch in features::stretches(text, &self.names, &self.kinds) {
-            let points = self.combinations.points(stretch.set, &stretch.near);
+        for stretch in features::stretches(text, &self.names, &self.kinds, around) {
+            let points = self.combinations.points(&stretch.whole, &stretch.near);
             turn.points = turn.points.max(points.total);
-            turn.categories |= self.categories_of(stretch.set);
+            turn.categories |= self.categories_of(stretch.whole.set);
             if points.total >= scale::FIRE_POINTS {
                 let contributing = stretch.shown.iter().filter(|shown| points.contributing.has(shown.feature));
                 contributing.for_each(|shown| self.find(text, shown, attack));
