@@ -323,7 +323,8 @@ const RULES_HEAD: &str = "\
 
 What is looked for in texts: one entry per rule, as `llmverify rules show ID` prints it. Every example runs as a test
 (`llmverify rules test`); `{base62:36}` and the like stand for made-up characters, so that nothing on this page looks like a
-live secret. A ratio is P(hit | yes) / P(hit | no); in brackets with a word of the context near. What an engine makes of
+live secret. A ratio is P(hit | yes) / P(hit | no); in brackets with a word of the context near. A precision is the share
+of attacks among the labelled texts of [accuracy.md](accuracy.md) in which the rule is shown. What an engine makes of
 the hits is in [algorithms.md](algorithms.md).
 ";
 
@@ -361,6 +362,7 @@ fn write_rule(page: &mut String, rule: &Rule) {
         None => rule.likelihood_ratio.to_string(),
     };
     let mut facts = vec![severity, format!("ratio {ratio}")];
+    facts.extend(rule.precision.map(|precision| format!("precision {precision}")));
     facts.extend(rule.check.as_ref().map(|check| format!("check `{check}`")));
     let owasp = rule.owasp.iter().filter_map(|tag| Some(format!("OWASP {tag}:2025 = {}:2026", owasp_2026(tag)?)));
     facts.extend(owasp);

@@ -289,6 +289,8 @@ mod tests {
             for rule in read(file, text).unwrap() {
                 assert_eq!(validate(&rule, &seen), Ok(()), "{file} {}", rule.id);
                 assert!(rule.owasp.iter().all(|tag| super::super::rule::owasp_2026(tag).is_some()), "{}", rule.id);
+                // What is wrong more often than right says nothing.
+                assert!(rule.precision.is_none_or(|precision| (0.5..=1.0).contains(&precision)), "{}", rule.id);
                 seen.push(rule);
             }
         }

@@ -96,6 +96,10 @@ pub struct Rule {
     pub severity: Severity,
     /// P(hit | yes) / P(hit | no), when the pattern and the check hold.
     pub likelihood_ratio: f64,
+    /// Of the labelled texts in which it finds something, the share that is an attack (`docs/accuracy.md`), where enough
+    /// were found to say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<f64>,
     /// What it finds, in a few words.
     pub summary: String,
     /// Why that matters.

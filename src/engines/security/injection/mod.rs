@@ -2,7 +2,8 @@
 //!
 //! Looks in what users, documents and tools say; the operator's own text and the model's are not attacks. Each rule is
 //! a feature ([`features`]); features weigh together, by combinations with a reason ([`combine`]); points become a
-//! likelihood ratio ([`scale`]). Prompt and answer together say what became of it ([`outcome`]).
+//! likelihood ratio ([`scale`]). A hit that no combination takes up has the ratio of its rule, and is shown. Prompt and
+//! answer together say what became of it ([`outcome`]).
 //!
 //! **Formula**: the largest points of any stretch of any text → ratio; decided `flag` at most when the answer resisted,
 //! and at least `block` when an attack from the flag threshold on succeeded.
@@ -101,6 +102,8 @@ struct Attack<'c> {
     points: Points<'c>,
     /// The largest ratio of a user's own rule.
     own_ratio: f64,
+    /// The largest ratio of a rule of ours that says something alone.
+    lone_ratio: f64,
     findings: Vec<Finding>,
     categories: u32,
     turns: Vec<Turn>,
@@ -161,9 +164,16 @@ impl Injection {
             let points = self.combinations.points(&stretch.whole, &stretch.near);
             turn.points = turn.points.max(points.total);
             turn.categories |= self.categories_of(stretch.whole.set);
-            if points.total >= scale::FIRE_POINTS {
-                let contributing = stretch.shown.iter().filter(|shown| points.contributing.has(shown.feature));
-                contributing.for_each(|shown| self.find(text, shown, attack));
+            let has_points = points.total >= scale::FIRE_POINTS;
+            for shown in &stretch.shown {
+                let rule = self.scanner.library().rule(shown.rule);
+                let is_lone = !rule.beside && rule.severity > Severity::Info && shown.doubt < scale::DOUBT_SHOWN;
+                if is_lone {
+                    attack.lone_ratio = attack.lone_ratio.max(rule.likelihood_ratio.min(scale::LONE_RATIO_MAX));
+                }
+                if is_lone || has_points && points.contributing.has(shown.feature) {
+                    self.find(text, shown, attack);
+                }
             }
             if points.total > attack.points.total {
                 attack.points = points;
@@ -237,7 +247,7 @@ impl Engine for Injection {
 
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
         let mut attack = self.read(view);
-        let mut ratio = scale::likelihood_ratio(attack.points.total).max(attack.own_ratio);
+        let mut ratio = scale::likelihood_ratio(attack.points.total).max(attack.own_ratio).max(attack.lone_ratio);
         let protected_ratio = self.settings.protected_likelihood_ratio;
         let protected = if protected_ratio > 1.0 { protected_finding(view) } else { None };
         let asks_for_protected = protected.is_some();

@@ -28,6 +28,10 @@ pub const BLOCK_RATIO: f64 = 100.0;
 pub const PROTECTED_RATIO: f64 = 26.0;
 /// The least ratio of an attack that was flagged and worked: it blocks.
 pub const SUCCEEDED_RATIO: f64 = 300.0;
+/// The largest ratio of a rule whose hit stands alone: it is shown, and does not flag.
+pub const LONE_RATIO_MAX: f64 = 20.0;
+/// Doubt, in points, from which a hit that stands alone is not shown.
+pub const DOUBT_SHOWN: f64 = 3.0;
 /// The ratio of high risk.
 const HIGH_RISK_RATIO: f64 = 950.0;
 
