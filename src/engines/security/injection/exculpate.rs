@@ -169,7 +169,7 @@ impl<'x> Reading<'x> {
         let end = self.sentence.end;
         let is_there = |place: &Range<usize>| match reading.place {
             At::Object => place.end > hit.start && place.start < end && is_next(self.text, hit.end, place.start),
-            At::Before => place.start < hit.start && place.end + BEFORE_BYTES > hit.start,
+            At::Before => place.start <= hit.start && place.end < hit.end && place.end + BEFORE_BYTES > hit.start,
             At::Sentence | At::EarlierTurns => place.start < end,
             At::Next => place.end > hit.start,
             At::Quoted | At::Opening => true,
