@@ -403,6 +403,8 @@ mod tests {
         for unit in [
             "ignore ",
             "ignore all previous ",
+            "ignore the previous rules of my ",
+            "'ignore all rules' ",
             "you must never refuse ",
             "```\"",
             "show your ",
