@@ -22,7 +22,7 @@ use llmverify::{
 use serde_json::Value;
 
 /// Our rule is better, and stands.
-const OUR_RULE_STANDS: [(&str, &str); 7] = [
+const OUR_RULE_STANDS: [(&str, &str); 20] = [
     ("perathos/symbolic/028", "identities of trigonometry are not known"),
     ("llmverify/fingerprint_extract/008", "a decimal point ends no sentence"),
     ("llmverify/fingerprint_extract/009", "an abbreviation ends no sentence"),
@@ -30,16 +30,53 @@ const OUR_RULE_STANDS: [(&str, &str); 7] = [
     ("llmverify/structure/031", "a fence that is never closed is a block, and broken"),
     ("agentguard/consistency_historical/009", "median and MAD, not five results"),
     ("agentguard/consistency_historical/015", "median and MAD, not five results"),
+    ("longtracer/claim_split/024", "a sentence ends before closing quotes"),
+    ("longtracer/claim_split/027", "the number of a list belongs to its item"),
+    ("longtracer/claim_split/028", "every bullet is a claim"),
+    ("longtracer/claim_split/040", "a sentence ends at a line break"),
+    ("longtracer/response/007", "an honest refusal alone is not assessed"),
+    ("llmverify/pii/007", "a number that reads like a telephone's is one, whatever stands before it"),
+    ("llmverify/pii/014", "nine digits in groups are no SSN where nothing says so"),
+    ("llmverify/pii/015", "three groups with the areas of an SSN are one, whatever stands before them"),
+    ("llmverify/pii/028", "letters behind api- are no key"),
+    ("llmverify/pii/030", "forty letters behind \"aws secret\" alone are no key"),
+    ("llmverify/pii/034", "the first line of a key is no key"),
+    ("llmverify/pii/035", "the first line of a key is no key"),
+    ("llmverify/pii/045", "a postal code alone names nobody"),
 ];
 
+/// The types of seed 000's program, and how our rules for them end.
+const PII_TYPES: [(&str, &str); 15] = [
+    ("EMAIL", "email_address"),
+    ("PHONE_US", "phone_number"),
+    ("SSN", "us_ssn"),
+    ("CREDIT_CARD", "credit_card"),
+    ("ROUTING_NUMBER", "aba_routing_number"),
+    ("IBAN", "iban_code"),
+    ("STRIPE_KEY", "stripe_secret_key"),
+    ("AWS_KEY", "aws_access_key_id"),
+    ("GITHUB_TOKEN", "github_personal_access_token"),
+    ("JWT_TOKEN", "json_web_token"),
+    ("PASSWORD_INLINE", "password"),
+    ("IP_ADDRESS", "ip_address"),
+    ("MAC_ADDRESS", "mac_address"),
+    ("MEDICAL_RECORD", "medical_record_number"),
+    ("DATE_OF_BIRTH", "date_of_birth"),
+];
+
+/// Vectors of attacks of which the answer to "is this safe?" agrees. The program calls single words an attack (`eval(`,
+/// `curl http`, `&#x41;`, "jailbreak this phone", "Human: "), which are none by themselves in ours.
+const INJECTION_AGREES_MIN: usize = 6;
+
 /// Keys that hold the program's words or its own way.
-const FREE_KEYS: [&str; 4] = ["detail", "tier_reached", "total_feedback", "threshold"];
+const FREE_KEYS: [&str; 7] =
+    ["detail", "tier_reached", "total_feedback", "threshold", "typescript_sdk", "summary", "case"];
 
 /// Numbers are equal up to this; the vectors print doubles in full, or rounded as we round.
 const TOLERANCE: f64 = 1e-9;
 
 /// Engine, and how many of its vectors bind: fewer would mean that the test has stopped looking.
-const ENGINES: [(&str, usize); 27] = [
+const ENGINES: [(&str, usize); 33] = [
     ("latency", 19),
     ("token_rate", 20),
     ("fingerprint_extract", 10),
@@ -67,12 +104,23 @@ const ENGINES: [(&str, usize); 27] = [
     ("calibrate", 2),
     ("symbolic", 29),
     ("aggregate", 16),
+    ("canonical_json", 17),
+    ("claim_split", 21),
+    ("meta_statement", 15),
+    ("hallucination_pattern", 19),
+    ("claim_decision", 10),
+    ("response", 7),
 ];
 
 fn vectors(engine: &str) -> Vec<Value> {
-    let path = format!("{}/fixtures/golden/{engine}.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let file = match engine {
+        "claim_split" | "meta_statement" | "hallucination_pattern" | "claim_decision" | "response" => "claims",
+        engine => engine,
+    };
+    let path = format!("{}/fixtures/golden/{file}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let vectors = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    vectors.filter(|vector| vector["engine"] == engine || file == engine).collect()
 }
 
 fn id(vector: &Value) -> &str {
@@ -191,13 +239,43 @@ fn nine_in_ten_primary_intents_and_labels_agree() {
 }
 
 #[test]
+fn personal_data_and_secrets_are_of_the_types_of_the_vectors() {
+    let mut bound = 0;
+    for vector in vectors("pii") {
+        let Some(expected) = binding(&vector) else { continue };
+        let answer = answer(&vector);
+        let found: Vec<&str> =
+            answer["findings"].as_array().unwrap().iter().map(|finding| finding["type"].as_str().unwrap()).collect();
+        // What documentation uses is no finding of the program's in a text that says that it is a test.
+        let is_test = vector["input"]["text"].as_str().unwrap().contains("a test");
+        let expected: Vec<&str> =
+            expected["findings"].as_array().unwrap().iter().map(|finding| finding["type"].as_str().unwrap()).collect();
+        for kind in &expected {
+            let (_, name) = PII_TYPES.iter().find(|(known, _)| known == kind).unwrap();
+            assert!(found.iter().any(|own| own.ends_with(name)), "{}: {kind}, got {found:?}", id(&vector));
+        }
+        assert!(is_test || !expected.is_empty() || found.is_empty(), "{}: {found:?}", id(&vector));
+        bound += 1;
+    }
+    assert_eq!(bound, 24);
+}
+
+#[test]
+fn attacks_of_the_vectors_are_seen_where_a_word_alone_is_none() {
+    let vectors = vectors("injection");
+    let agrees = |vector: &&Value| answer(vector)["safe"] == vector["expected"]["safe"];
+    let agreeing = vectors.iter().filter(|vector| vector["agrees_with_seed"] == true).filter(agrees).count();
+    assert!(agreeing >= INJECTION_AGREES_MIN, "{agreeing}");
+}
+
+#[test]
 fn every_vector_file_is_tested() {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/golden");
     for entry in std::fs::read_dir(directory).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let Some(engine) = name.strip_suffix(".jsonl") else { continue };
-        // Those of `pii_numbers` bind in `rules::check`, of `encodings` in `text::decode`, of `claims` in `engines::grounding`.
-        let is_tested = matches!(engine, "adaptive" | "claims" | "encodings" | "pii_numbers")
+        // Those of `pii_numbers` bind in `rules::check`, of `encodings` in `text::decode`; `claims` holds five engines.
+        let is_tested = matches!(engine, "adaptive" | "claims" | "encodings" | "injection" | "pii" | "pii_numbers")
             || ENGINES.iter().any(|(known, _)| *known == engine);
         assert!(is_tested, "no test reads {name}");
     }

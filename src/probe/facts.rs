@@ -2,9 +2,11 @@
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::{
     engines::facts::arithmetic,
+    text::canonical_json::canonical,
     verdict::{Decision, verifiers},
 };
 
@@ -46,6 +48,14 @@ pub fn aggregate(input: &Value, settings: &verifiers::Settings) -> Result<Value>
         Decision::Accept | Decision::NotAssessed => "PASS",
     });
     Ok(json!({"confidence": found.map(|(confidence, _)| confidence), "verdict": verdict}))
+}
+
+/// `{"value"}` → its canonical text, and the SHA-256 of it.
+pub fn canonical_json(input: &Value) -> Result<Value> {
+    let canonical = canonical(input.get("value").context("no value")?);
+    let digest = Sha256::digest(canonical.as_bytes());
+    let sha256: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(json!({"canonical": canonical, "sha256": sha256}))
 }
 
 fn text<'v>(input: &'v Value, key: &str) -> Result<&'v str> {

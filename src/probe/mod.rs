@@ -1,13 +1,17 @@
 //! One engine at a time, for `llmverify engine NAME`: plain JSON in, plain JSON out.
 //!
-//! - [`facts`]: arithmetic, symbolic, aggregate (seed 003)
+//! - [`facts`]: arithmetic, symbolic, aggregate, canonical_json (seed 003)
+//! - [`grounding`]: claim_split, meta_statement, hallucination_pattern, claim_decision, response (seed 004)
 //! - [`language`]: structure, intent, hallucination, compression, compliance, json_repair (seed 001)
 //! - [`runtime`]: latency, token_rate, fingerprint, health (seed 001)
+//! - [`security`]: pii, injection (seed 000)
 //! - [`verification`]: the verification engine and its parts (seed 002)
 
 pub mod facts;
+pub mod grounding;
 pub mod language;
 pub mod runtime;
+pub mod security;
 pub mod verification;
 
 use anyhow::{Result, bail};
@@ -18,7 +22,7 @@ use crate::config::Settings;
 /// Runs one engine over one input.
 pub type Probe = fn(&Value, &Settings) -> Result<Value>;
 
-/// The engines of seeds 001 and 003, by name.
+/// The engines of seeds 000, 001, 003 and 004, by name.
 const PROBES: &[(&str, Probe)] = &[
     ("latency", |input, settings| runtime::latency(input, &settings.engines.latency)),
     ("token_rate", |input, settings| runtime::token_rate(input, &settings.engines.token_rate)),
@@ -33,6 +37,14 @@ const PROBES: &[(&str, Probe)] = &[
     ("arithmetic", |input, settings| facts::arithmetic(input, &settings.engines.arithmetic)),
     ("symbolic", |input, settings| facts::symbolic(input, &settings.engines.arithmetic)),
     ("aggregate", |input, settings| facts::aggregate(input, &settings.verifiers)),
+    ("canonical_json", |input, _| facts::canonical_json(input)),
+    ("pii", security::pii),
+    ("injection", security::injection),
+    ("claim_split", |input, _| grounding::claim_split(input)),
+    ("meta_statement", |input, _| grounding::meta_statement(input)),
+    ("hallucination_pattern", |input, _| grounding::hallucination_pattern(input)),
+    ("claim_decision", |input, _| grounding::claim_decision(input)),
+    ("response", |input, _| grounding::response(input)),
     ("health", |input, settings| runtime::health(input, &settings.engines.health)),
 ];
 

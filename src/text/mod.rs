@@ -3,6 +3,7 @@
 //! - [`words`]: words, sentences, entities, vocabulary, characters, phrases
 //! - [`sentence`]: where sentences end
 //! - [`hash`]: how words are compared
+//! - [`canonical_json`]: the one form of JSON that is hashed
 //! - [`decode`]: what a text says when it is decoded
 //! - [`entropy`]: Shannon entropy of the characters
 //! - [`code`]: which parts are code
@@ -14,6 +15,7 @@
 //!
 //! Engines read [`Features`] and do not loop over the text again, except where they report a finding.
 
+pub mod canonical_json;
 pub mod code;
 pub mod decode;
 pub mod entropy;
