@@ -9,6 +9,7 @@
 //! - [`code`]: which parts are code
 //! - [`lines`]: bullets, numbers, indentation, fences
 //! - [`phrases`]: the table of the phrases of all engines
+//! - [`quantity`]: numbers, number words and units
 //! - [`spelling`]: which words hardly any language has
 //! - [`json_part`]: the JSON inside of the text, parsed once
 //! - [`excerpt`]: the only way by which raw text reaches a report
@@ -26,6 +27,7 @@ pub mod keywords;
 pub mod lexicon;
 pub mod lines;
 pub mod phrases;
+pub mod quantity;
 pub mod sentence;
 pub mod spelling;
 pub mod words;

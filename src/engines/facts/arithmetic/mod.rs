@@ -25,10 +25,8 @@ pub mod doubt;
 pub mod expression;
 pub mod identity;
 pub mod lexer;
-pub mod number;
 pub mod prose;
 pub mod table;
-pub mod unit;
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -46,7 +44,11 @@ use crate::{
         Status, Tier, View,
     },
     record::Kind,
-    text::{code, excerpt::REDACTED},
+    text::{
+        code,
+        excerpt::REDACTED,
+        quantity::{number, unit},
+    },
 };
 
 /// What is known of the engine.

@@ -9,7 +9,7 @@
 //! **Limits**: [`DIGITS_MAX`] digits of one number, powers of ten up to [`TEN_POWER_MAX`].
 //!
 //! An equation is false by its last digit, so that this reader is exact and keeps how a number was written. Those of
-//! [`grounding`](crate::engines::grounding) and [`knowledge`](super::super::knowledge) ask whether two texts mean the same
+//! the engines of grounding and of knowledge ask whether two texts mean the same
 //! amount: they read scales, units and times, and compare doubles.
 
 use std::cmp::Ordering;
