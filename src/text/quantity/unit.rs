@@ -56,6 +56,8 @@ struct Entry {
     names: Vec<String>,
     kind: String,
     factor: (i64, i64),
+    #[serde(default)]
+    several_sizes: bool,
 }
 
 /// The table as a file.
@@ -98,6 +100,11 @@ impl Unit {
             None => *known.by_name.get(&name.to_ascii_lowercase())?,
         };
         known.units.get(usize::from(at)).map(|(unit, _)| *unit)
+    }
+
+    /// Whether its name is that of several units of different sizes: tons, and what cooks measure in.
+    pub fn has_several_sizes(self) -> bool {
+        KNOWN.units.get(usize::from(self.id)).is_some_and(|(_, entry)| entry.several_sizes)
     }
 
     /// How many base units of its kind it is.
@@ -163,6 +170,12 @@ impl Units {
         let group = |unit: &Unit| if unit.kind == CALENDAR { TIME } else { unit.kind };
         let units: Vec<Unit> = self.iter().collect();
         units.iter().enumerate().any(|(at, a)| units[..at].iter().any(|b| group(a) == group(b)))
+    }
+
+    /// Whether those that measure the same, in different units, all measure time.
+    pub fn are_mixed_in_time_only(self) -> bool {
+        let units: Vec<Unit> = self.iter().filter(|unit| !matches!(unit.kind, TIME | CALENDAR)).collect();
+        self.are_mixed() && units.iter().enumerate().all(|(at, a)| units[..at].iter().all(|b| a.kind != b.kind))
     }
 
     /// Factors by which a bare number of another unit must be multiplied to be one of these: 1/60 for hours, from minutes.

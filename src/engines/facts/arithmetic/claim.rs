@@ -18,9 +18,10 @@ use super::{
     expression::{self, Expression, Percent, Reading, Slack, Words, is_label},
     identity,
     lexer::{Kind, Relation, Token, tokens},
+    linear::Derivation,
     number::{Exact, is_rounding, is_truncation},
-    prose,
-    unit::Unit,
+    statement,
+    unit::{Unit, Units},
 };
 
 /// By how much what is said to be about equal may differ.
@@ -41,7 +42,11 @@ const HYPOTHETICAL: [&str; 9] =
     ["if", "suppose", "supposing", "assume", "assuming", "imagine", "whether", "unless", "pretend"];
 
 /// Words of a sentence that says what does not hold, or does not mean numbers.
-const TAKEN_BACK: [&str; 55] = [
+const TAKEN_BACK: [&str; 59] = [
+    "insist",
+    "insists",
+    "insisted",
+    "declared",
     "incorrect",
     "incorrectly",
     "wrong",
@@ -98,6 +103,9 @@ const TAKEN_BACK: [&str; 55] = [
     "concatenation",
     "congruent",
 ];
+
+/// Words that say, with "that" behind them, what somebody else holds.
+const HELD: [&str; 6] = ["accept", "accepts", "accepted", "agree", "agreed", "convinced"];
 
 /// Words that say "not" of what stands next to them.
 const NOT: [&str; 13] = [
@@ -188,13 +196,21 @@ pub enum Outcome {
 }
 
 /// Checks every equation in `text[range]`.
-pub fn examine(text: &str, range: Range<usize>, is_code: bool, settings: &Settings, report: &mut Report) {
+pub fn examine(
+    text: &str,
+    range: Range<usize>,
+    is_code: bool,
+    settings: &Settings,
+    derivation: &mut Derivation,
+    report: &mut Report,
+) {
     let mut annotations = Vec::new();
     let tokens = tokens(text, range, &mut annotations);
     Block { text, tokens: &tokens, is_code, settings }.examine(report);
     if !is_code {
-        prose::examine(text, &tokens, settings, report);
+        statement::examine(text, &tokens, settings, report);
         identity::examine(text, &tokens, report);
+        derivation.examine(text, &tokens, report);
     }
     for range in annotations {
         let tokens = super::lexer::tokens(text, range, &mut Vec::new());
@@ -251,6 +267,11 @@ impl Block<'_> {
                 (_, []) => None,
                 (Err(reason), _) => Some(Outcome::NotAssessed(*reason)).filter(|_| relation != Relation::Is),
                 (Ok(_), _) if relation == Relation::Other => None,
+                (Ok(side), [left])
+                    if is_order(relation) && left.expression.operators + side.expression.operators == 0 =>
+                {
+                    self.order(left, relation, side)
+                }
                 (Ok(side), sides)
                     if side.expression.operators + sides.iter().map(|s| s.expression.operators).sum::<usize>() == 0 =>
                 {
@@ -333,17 +354,18 @@ impl Block<'_> {
         if self.is_code && !is_whole {
             return Err(Some(Reason::Code));
         }
-        let is_order = !matches!(relation, Relation::Equal | Relation::Approximate | Relation::Is | Relation::Other);
-        if is_order && !is_whole {
+        if is_order(relation) && !is_whole {
             return Err(None);
         }
         Ok(Side { expression, tokens: start..end })
     }
 
-    /// Whether an operator is a word, or a plus sign, so that "is" behind it can mean "equals".
+    /// Whether an operator is a word, a plus sign or a power, so that "is" behind it can mean "equals".
     fn is_spelled_out(&self, tokens: &[Token]) -> bool {
         self.has_worded_operator(tokens)
-            || tokens.iter().any(|token| matches!(token.kind, Kind::Plus) && token.is_spaced)
+            || tokens
+                .iter()
+                .any(|token| matches!(token.kind, Kind::Plus) && token.is_spaced || matches!(token.kind, Kind::Power))
     }
 
     fn has_worded_operator(&self, tokens: &[Token]) -> bool {
@@ -427,6 +449,14 @@ impl Block<'_> {
                     at -= 1;
                     let is_rate = at > from + 1 && matches!(self.tokens[at - 1].kind, Kind::Divide);
                     at -= usize::from(is_rate);
+                }
+                // "90 pieces of straw"
+                Kind::Word
+                    if at > from + 1
+                        && at < end
+                        && expression::joins_labels(self.text, &self.tokens[at - 2], token, &self.tokens[at]) =>
+                {
+                    at -= 1;
                 }
                 _ => break,
             }
@@ -534,8 +564,10 @@ impl Block<'_> {
         }
         let is_whole =
             self.is_end(end) && self.tokens[start..end].iter().all(|token| !matches!(token.kind, Kind::Word));
-        let is_order = !matches!(relation, Relation::Equal | Relation::Approximate | Relation::Is | Relation::Other);
-        if (self.is_code || is_order) && !is_whole && !matches!(next.map(|next| &next.kind), Some(Kind::Relation(_))) {
+        if (self.is_code || is_order(relation))
+            && !is_whole
+            && !matches!(next.map(|next| &next.kind), Some(Kind::Relation(_)))
+        {
             return Err(Reason::Code);
         }
         Ok(Side { expression, tokens: start..end })
@@ -549,6 +581,32 @@ impl Block<'_> {
                 Kind::Boundary | Kind::Stop | Kind::Comma | Kind::Question | Kind::Quote | Kind::Relation(_)
             )
         })
+    }
+
+    /// "0.5 < 0.25": two numbers and nothing else.
+    fn order(&self, left: &Side, relation: Relation, right: &Side) -> Option<Outcome> {
+        let numbers = [&left.expression, &right.expression];
+        let is_bare =
+            numbers.iter().all(|side| side.written(Reading::default()).is_some() && side.units == Units::default());
+        if self.is_code || !is_bare || !self.is_end(right.tokens.end) {
+            return None;
+        }
+        // A trace of tests: "7 > 9? no", "7 > 9, no".
+        let behind = &self.tokens[right.tokens.end..];
+        let is_denied = behind
+            .iter()
+            .take(3)
+            .any(|token| token.is_word_of(self.text, &["no", "false", "stop", "skip", "fail", "fails"]));
+        match check(&left.expression, relation, &right.expression, self.settings.strict) {
+            Outcome::False(_) if is_denied => Some(Outcome::NotAssessed(Reason::TakenBack)),
+            Outcome::False(detail) => {
+                let bytes = left.expression.span.start..right.expression.span.end;
+                let reason = self.taken_back(left.tokens.start..right.tokens.end, bytes);
+                Some(reason.map_or(Outcome::False(detail), Outcome::NotAssessed))
+            }
+            // That one number is below another is no computation.
+            _ => None,
+        }
     }
 
     fn judge(&self, chain: &[Side], relation: Relation, right: &Side) -> Outcome {
@@ -614,7 +672,9 @@ impl Block<'_> {
                 return Some(Reason::Hypothetical);
             }
             let is_base = is(token, &["base"]) && self.is_base(place.start - 1 - distance);
-            if is(token, &TAKEN_BACK) || is_base || distance < 3 && is(token, &NOT) {
+            let is_held = is(token, &HELD)
+                && self.tokens[place.start - distance..].first().is_some_and(|next| is(next, &["that"]));
+            if is(token, &TAKEN_BACK) || is_base || is_held || distance < 3 && is(token, &NOT) {
                 return Some(Reason::TakenBack);
             }
         }
@@ -670,6 +730,10 @@ impl Block<'_> {
                 .any(|word| lower.contains(word));
         is_taken_back.then_some(Reason::TakenBack)
     }
+}
+
+fn is_order(relation: Relation) -> bool {
+    matches!(relation, Relation::Less | Relation::Greater | Relation::AtMost | Relation::AtLeast)
 }
 
 /// The relation, with "about" behind the sign.
@@ -848,7 +912,7 @@ fn excuse(left: &Expression, relation: Relation, right: &Expression) -> Option<R
             return Some(Err(Reason::MixedUnits));
         };
         if p != q {
-            return Some(Err(Reason::MixedUnits));
+            return if is_slip_of_rates(left, right) { None } else { Some(Err(Reason::MixedUnits)) };
         }
         let distance = a.sub(&b).map_or(f64::INFINITY, |distance| distance.abs().to_double());
         // Without the unit of the last place: what is written to three digits is held to them.
@@ -893,6 +957,18 @@ fn excuse(left: &Expression, relation: Relation, right: &Expression) -> Option<R
     is_float.then_some(Err(Reason::FloatingPoint))
 }
 
+/// $1200/month * 12 months/year = $14401: a product whose result is near the one that it says. Units of time differ by four
+/// times at least, so that no conversion explains it.
+fn is_slip_of_rates(left: &Expression, right: &Expression) -> bool {
+    const RATIO_MAX: f64 = 2.0;
+    let plain = Reading::default();
+    let (Ok(exact), Some(written)) = (left.exact(plain), right.written(plain)) else { return false };
+    let ratio = exact.to_double() / written.value.to_double();
+    let is_near = ratio > 1.0 / RATIO_MAX && ratio < RATIO_MAX;
+    let is_rounded = is_rounding(&exact, &written.value, &written.last_place) || !exact.is_whole();
+    is_near && !is_rounded && left.is_product_of_whole() && left.units.union(right.units).are_mixed_in_time_only()
+}
+
 fn is_money(side: &Expression) -> bool {
     ["$", "€", "£", "¥"].iter().any(|sign| Unit::of(sign).is_some_and(|unit| side.units.contains(unit)))
 }
@@ -909,7 +985,11 @@ fn is_factor_apart(left: &Expression, right: &Expression) -> bool {
 fn is_apart_by(left: &Expression, right: &Expression, factor: &Exact) -> bool {
     let plain = Reading::default();
     let (Some(a), Some(b)) = (left.interval(plain, Slack::None), side_range(right, plain)) else { return false };
+    /// Half of the last place, relative to the number, beyond which a rounding says too little.
+    const COARSE: f64 = 0.1;
     let factor = factor.to_double();
     let (low, high) = (a.low * factor, a.high * factor);
+    let is_coarse = b.high - b.low > 2.0 * COARSE * b.magnitude();
+    let b = if is_coarse { right.interval(plain, Slack::None).unwrap_or(b) } else { b };
     low.min(high) <= b.high && b.low <= low.max(high)
 }

@@ -183,7 +183,7 @@ pub struct Expression {
     pub operators: usize,
     /// Whether there is a percent sign.
     pub has_percent: bool,
-    /// Whether there is a remainder.
+    /// Whether there is a remainder that can be read in several ways.
     pub has_modulo: bool,
     /// Whether a word scales a number.
     pub has_scale: bool,
@@ -221,6 +221,7 @@ pub fn parse(text: &str, tokens: &[Token], words: Words) -> Result<(Expression, 
         operators: 0,
         has_percent: false,
         has_modulo: false,
+        modulo_words: 0,
         has_scale: false,
         has_quotient: false,
         variables: 0,
@@ -253,7 +254,7 @@ pub fn parse(text: &str, tokens: &[Token], words: Words) -> Result<(Expression, 
         units: parser.units,
         operators: parser.operators,
         has_percent: parser.has_percent,
-        has_modulo: parser.has_modulo,
+        has_modulo: parser.has_modulo || parser.modulo_words > 0 && parser.operators > 1,
         has_scale: parser.has_scale,
         has_quotient: parser.has_quotient,
         variables: parser.variables,
@@ -272,6 +273,11 @@ pub fn is_label(text: &str, token: &Token) -> bool {
     !is_letter && !STOP_WORDS.iter().any(|stop| stop.eq_ignore_ascii_case(word))
 }
 
+/// Whether `of` joins two nouns to what one number counts: pieces of straw.
+pub fn joins_labels(text: &str, before: &Token, of: &Token, behind: &Token) -> bool {
+    of.is_word_of(text, &["of"]) && [before, behind].iter().all(|noun| is_label(text, noun) && noun.span.len() > 2)
+}
+
 struct Parser<'t> {
     text: &'t str,
     tokens: &'t [Token],
@@ -283,6 +289,7 @@ struct Parser<'t> {
     operators: usize,
     has_percent: bool,
     has_modulo: bool,
+    modulo_words: u32,
     has_scale: bool,
     has_quotient: bool,
     variables: u32,
@@ -403,7 +410,10 @@ impl Parser<'_> {
                 has_quotient = true;
                 self.has_quotient = true;
             }
-            self.has_modulo |= matches!(self.kind(0), Some(Kind::Modulo));
+            // "17 mod 5" has one meaning; with a percent sign, or among other operators, there are several.
+            let is_word = self.text[self.tokens[self.at].span.clone()].starts_with(|c: char| c.is_ascii_alphabetic());
+            self.has_modulo |= matches!(self.kind(0), Some(Kind::Modulo)) && (!is_word || self.operators > 0);
+            self.modulo_words += u32::from(matches!(self.kind(0), Some(Kind::Modulo)));
             self.at += 1;
             let right = self.sign()?;
             self.operators += 1;
@@ -507,6 +517,9 @@ impl Parser<'_> {
                 power = -1;
                 self.at += 1;
             }
+            if nouns > 0 && self.joins_labels() {
+                self.at += 1;
+            }
             if !is_label_at(self, 0) {
                 break;
             }
@@ -545,6 +558,13 @@ impl Parser<'_> {
             _ => false,
         };
         if !goes_on {
+            // "8 bags of leaves / Y"
+            let is_term = self.tokens.get(self.at).is_some_and(Token::is_operator)
+                && self.word(1).len() == 1
+                && !matches!(self.word(1), "a" | "A" | "I");
+            if is_term {
+                return Err(Reason::Variable);
+            }
             self.at = end;
         }
         let is_letter = self.word(0).chars().count() == 1 && !matches!(self.word(0), "a" | "A" | "I");
@@ -552,6 +572,12 @@ impl Parser<'_> {
             return Err(Reason::Variable);
         }
         if has_unit { self.add(Node::Quantity(operand, dimension)) } else { Ok(operand) }
+    }
+
+    /// Whether "of" stands here between two nouns.
+    fn joins_labels(&self) -> bool {
+        let around = self.at.checked_sub(1).and_then(|before| self.tokens.get(before..before + 3));
+        matches!(around, Some([before, of, behind]) if joins_labels(self.text, before, of, behind))
     }
 
     /// The power of a unit that stands behind it, and its tokens: `\text{m}^2`.
@@ -714,6 +740,15 @@ impl Expression {
                 _ => return None,
             };
         }
+    }
+
+    /// Whether it is a product or quotient of whole numbers and nothing else.
+    pub fn is_product_of_whole(&self) -> bool {
+        self.nodes.iter().all(|node| match node {
+            Node::Number(literal) => literal.value.is_whole(),
+            Node::Product(..) | Node::Quotient(..) | Node::Quantity(..) => true,
+            _ => false,
+        })
     }
 
     /// The exact value.

@@ -17,7 +17,7 @@
 //! ([`DIGITS_MAX`](number::DIGITS_MAX), [`BITS_MAX`](number::BITS_MAX)) and expressions
 //! ([`DEPTH_MAX`](expression::DEPTH_MAX), [`NODES_MAX`](expression::NODES_MAX)); what is beyond is not assessed, and counted by its
 //! reason. Equations with letters are definitions or unknowns, and no claims, except for identities
-//! ([`identity`]). What is asked, quoted, supposed or taken back, modular arithmetic, other bases, clock times, ranges,
+//! ([`identity`]) and the solutions of linear ones ([`linear`]). What is asked, quoted, supposed or taken back, modular arithmetic, other bases, clock times, ranges,
 //! matrices and program text are no claims either. The words are English.
 
 pub mod claim;
@@ -25,7 +25,8 @@ pub mod doubt;
 pub mod expression;
 pub mod identity;
 pub mod lexer;
-pub mod prose;
+pub mod linear;
+pub mod statement;
 pub mod table;
 
 use std::{ops::Range, sync::LazyLock};
@@ -85,7 +86,7 @@ const CODE_LETTERS_MAX: usize = 4;
 pub const LINES_MAX: usize = 40;
 
 /// Words and signs, other than `=`, without which no claim is made. At least three bytes each, so that they are found fast.
-const TRIGGERS: [&str; 20] = [
+const TRIGGERS: [&str; 33] = [
     " < ",
     " > ",
     "≈",
@@ -94,19 +95,56 @@ const TRIGGERS: [&str; 20] = [
     "≥",
     "\\le",
     "\\ge",
+    " is ",
+    " are ",
+    " has ",
+    " have ",
+    " equal",
+    " make",
+    " means ",
+    " gives ",
+    " comes to",
     "plus ",
     "minus ",
     "times ",
-    "multiplied by",
-    "divided by",
     "% of ",
     "percent of ",
-    "um of ",
     "alf of ",
-    "roduct of ",
-    "reased by ",
-    "fference between ",
+    "verage",
+    "ncreas",
+    "ecreas",
+    " from ",
+    " cost",
+    " so ",
+    "iscount",
+    " earn",
+    " brings ",
+    " would be ",
 ];
+
+/// Words of a block without digits in which there may be a claim all the same.
+const SPELLED_TRIGGERS: [&str; 12] = [
+    "plus ",
+    "minus ",
+    "times ",
+    "ivided by",
+    "multiplied",
+    "alf of",
+    "third",
+    "uarter",
+    "dozen",
+    "verage of",
+    "um of",
+    "tenth",
+];
+
+static SPELLED_TRIGGER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(SPELLED_TRIGGERS).ok());
+
+/// Whether numbers stand there, in digits or in words.
+fn has_numbers(block: &str) -> bool {
+    block.bytes().any(|byte| byte.is_ascii_digit())
+        || SPELLED_TRIGGER.as_ref().is_some_and(|trigger| trigger.is_match(block))
+}
 
 static TRIGGER: LazyLock<Trigger> = LazyLock::new(Trigger::new);
 
@@ -332,6 +370,7 @@ pub fn examine(text: &str, prompt: &str, settings: &Settings) -> Report {
     let mut code: Option<Vec<Range<usize>>> = None;
     let mut done = 0;
     let mut signs = Signs::of(text);
+    let mut derivation = linear::Derivation::default();
     while let Some(at) = signs.next(done).filter(|_| report.claims() < EQUATIONS_MAX) {
         let block = block_around(text, at, done);
         done = block.end.max(at + 1);
@@ -339,7 +378,7 @@ pub fn examine(text: &str, prompt: &str, settings: &Settings) -> Report {
             report.skip(Some(Reason::TooMany));
             continue;
         }
-        if !bytes[block.clone()].iter().any(u8::is_ascii_digit) {
+        if !has_numbers(&text[block.clone()]) {
             continue;
         }
         let is_code = code::is_within(code.get_or_insert_with(|| code::code_ranges(text)), at);
@@ -349,7 +388,7 @@ pub fn examine(text: &str, prompt: &str, settings: &Settings) -> Report {
             report.skip(Some(Reason::Code));
             continue;
         }
-        claim::examine(text, block.clone(), is_code, settings, &mut report);
+        claim::examine(text, block.clone(), is_code, settings, &mut derivation, &mut report);
         forget_quoted(text, prompt, block, found, &mut report);
     }
     table::examine(text, &mut report);
@@ -561,6 +600,8 @@ mod tests {
             ("2 1/2 + 1/4 = 2 3/4", 1),
             ("\\[ 5 \\, \\text{m} \\times 7 \\, \\text{m} = 35 \\, \\text{m}^2 \\]", 1),
             ("$A = 4\\pi (7)^2 \\approx 615.75$", 1),
+            ("90 pieces of straw / 3 cages = 30 pieces of straw.", 1),
+            ("2x + 3 = 11\n2x = 8\nx = 4", 1),
         ] {
             holds(text, claims);
         }
@@ -585,7 +626,7 @@ mod tests {
             ("20% of 80 is 18.", &["18"]),
             ("The sum of 2, 3 and 4 is 10.", &["10"]),
             ("Half of 20 is 12.", &["12"]),
-            ("Sales increased by 30% from 50 to 55.", &["30"]),
+            ("Sales increased by 30% from 50 to 55.", &["30%"]),
             ("| a | n |\n|---|---|\n| x | 5 |\n| y | 7 |\n| **Total** | **13** |", &["13"]),
             (
                 "| a | n | p | Total |\n|--|--|--|--|\n| x | 2 | 5 | 10 |\n| y | 3 | 4 | 12 |\n| z | 2 | 7 | 15 |",
@@ -596,6 +637,11 @@ mod tests {
             ("Therefore 9 + 1 > 12", &[][..]),
             ("15 = 3 * 4", &["15"]),
             ("In code:\n```\n2 + 2 = 5\n```\n", &["5"]),
+            ("90 pieces of straw / 3 cages = 33 pieces of straw.", &["33"]),
+            ("$1200/month * 12 months/year = $14401", &["14401"]),
+            ("10^6 is 100,000.", &["100,000"]),
+            ("0.5 < 0.25", &["0.25"]),
+            ("17 mod 5 = 3", &["3"]),
         ] {
             check(text, wrong);
         }
@@ -645,6 +691,8 @@ mod tests {
             "```python\nx = 2 + 2 == 5\ny = 3 + 4 if z else 5 = 8\n```",
             "1/0 = 5",
             "7 / 2 = 3 remainder 1",
+            "7 + 8 mod 12 = 3",
+            "17 % 5 = 4",
             "(x+1)^2 = x^2+1",
             "Solve the equation and factor: (x+1)^2 = x^2 + 1",
             "| Item | Rate |\n|---|---|\n| a | 5 |\n| b | 7 |\n| Total | 13 |",
@@ -656,6 +704,10 @@ mod tests {
             "https://a.example/?n=925-22-8758&phone=+1 (234)",
             "1 Column = 2- 1/16\"",
             "x = (1 - 2.5), (2 - 2.5) = -1.5, -0.5",
+            "3 bags of leaves / 15 minutes = 8 bags of leaves / Y.",
+            "Winston is made to accept that 2 + 2 = 5.",
+            "7 > 9? No.",
+            "7 > 9, no",
             "the slopes are $m(6m) = 6m^2 = \\frac{30}{11}$",
         ] {
             let found = report(text);
@@ -708,6 +760,12 @@ mod tests {
             "<<".repeat(20_000) + "=1",
             "the sum of 1, ".repeat(10_000),
             "1.1^300 * ".repeat(300) + "1 = 2",
+            "x = 2, ".repeat(20_000),
+            "2x = 4\nx = 3\n".repeat(5_000),
+            "the average of 1, ".repeat(10_000),
+            "20% off $50 ".repeat(10_000) + "is $3",
+            "five times five is ".repeat(5_000),
+            "1 km is 2 m and ".repeat(5_000),
         ] {
             let found = report(&text);
             assert!(found.claims() <= EQUATIONS_MAX, "{}", &text[..20]);
