@@ -27,6 +27,8 @@ pub struct Unit {
 pub const TIME: u8 = 2;
 /// Volumes, of which those of the kitchen are rounded.
 pub const VOLUME: u8 = 3;
+const DOLLAR: u8 = 4;
+const OTHER_MONEY: u8 = 7;
 /// Bits and bytes, whose thousand is 1,000 or 1,024.
 pub const DATA: u8 = 9;
 /// Months and years: as [`TIME`], without a factor to days.
@@ -100,6 +102,11 @@ impl Unit {
             None => *known.by_name.get(&name.to_ascii_lowercase())?,
         };
         known.units.get(usize::from(at)).map(|(unit, _)| *unit)
+    }
+
+    /// Whether it is one of money.
+    pub fn is_money(self) -> bool {
+        (DOLLAR..=OTHER_MONEY).contains(&self.kind)
     }
 
     /// Whether its name is that of several units of different sizes: tons, and what cooks measure in.

@@ -621,6 +621,10 @@ impl Block<'_> {
             return better;
         }
         let whole = chain.first().map_or(last.tokens.start, |side| side.tokens.start)..right.tokens.end;
+        // "Nearly 3/4 of 60 is 40."
+        if whole.start.checked_sub(1).is_some_and(|before| matches!(self.tokens[before].kind, Kind::About)) {
+            return Outcome::NotAssessed(Reason::Rounded);
+        }
         let reason = self.taken_back(whole, last.expression.span.start..written.span.end);
         match reason.or_else(|| self.other_reading(last, right).filter(|_| !self.settings.strict)) {
             Some(reason) => Outcome::NotAssessed(reason),

@@ -22,6 +22,8 @@ use super::{
 const EQUATIONS_MAX: usize = 40;
 /// Bytes between two equations of one derivation.
 const GAP_BYTES_MAX: usize = 500;
+/// Bytes within which a letter that was computed is said to be a number.
+const LINE_BYTES_MAX: usize = 60;
 /// Tokens of a side.
 const SIDE_TOKENS_MAX: usize = 100;
 /// Tokens before a solution that are read for words which make no solution of it.
@@ -102,6 +104,8 @@ const AFRESH: [&str; 19] = [
 #[derive(Debug, Default)]
 pub struct Derivation {
     equations: Vec<Equation>,
+    /// Numbers that letters were given, and not found to be.
+    given: Vec<(u8, Exact)>,
     /// Where the last one ended.
     end: usize,
 }
@@ -113,6 +117,15 @@ struct Equation {
     /// Its root, when it is of the first degree and has no other letter.
     root: Option<Exact>,
     unit: Option<u8>,
+    /// Where it ends, when it only says how the letter is computed.
+    computed_at: Option<usize>,
+}
+
+impl Equation {
+    /// One that is not understood.
+    fn unknown(letter: u8) -> Equation {
+        Equation { letter, root: None, unit: None, computed_at: None }
+    }
 }
 
 impl Derivation {
@@ -131,7 +144,10 @@ impl Derivation {
 
     fn equation(&mut self, text: &str, tokens: &[Token], at: usize, is_about: bool, report: &mut Report) {
         let (left, right) = sides(text, tokens, at, is_about);
-        let letters = letters(text, &tokens[left.start..right.end]);
+        let is_cut = is_cut(text, tokens, &left, &right);
+        // What is cut off may hold letters too.
+        let from = if is_cut { left.start.saturating_sub(CLAUSE_TOKENS_MAX) } else { left.start };
+        let letters = letters(text, &tokens[from..right.end]);
         if letters.is_empty() {
             return;
         }
@@ -139,20 +155,21 @@ impl Derivation {
         let gap = text.get(self.end..from).unwrap_or_default();
         if gap.len() > GAP_BYTES_MAX || begins_afresh(gap) {
             self.equations.clear();
+            self.given.clear();
         }
         self.end = tokens[right.end - 1].span.end;
         let unit = tokens.get(right.end).filter(|next| matches!(next.kind, Kind::Word));
-        let unit = unit.and_then(|next| Unit::of(&text[next.span.clone()])).map(|unit| unit.id);
-        let [letter] = letters[..] else {
-            return letters.into_iter().for_each(|letter| self.push(Equation { letter, root: None, unit }));
+        let unit = unit
+            .and_then(|next| Unit::of(&text[next.span.clone()]))
+            .filter(|unit| !unit.is_money())
+            .map(|unit| unit.id);
+        let letter = match letters[..] {
+            [letter] if !is_cut => letter,
+            _ => return letters.into_iter().for_each(|letter| self.push(Equation::unknown(letter))),
         };
-        let ends_well = right.end > at + 1
-            && tokens
-                .get(right.end)
-                .is_none_or(|next| !matches!(next.kind, Kind::Percent | Kind::Other | Kind::NotANumber(_)));
         let parsed = |range: Range<usize>| whole(text, &tokens[range]);
-        let (Some(a), Some(b)) = (parsed(left.clone()), parsed(right.clone()).filter(|_| ends_well)) else {
-            return self.push(Equation { letter, root: None, unit });
+        let (Some(a), Some(b)) = (parsed(left.clone()), parsed(right.clone())) else {
+            return self.push(Equation::unknown(letter));
         };
         let is_letter = |range: &Range<usize>| range.len() == 1 && matches!(tokens[range.start].kind, Kind::Word);
         let is_number = |side: &Expression| side.variables == 0 && side.operators == 0;
@@ -161,8 +178,15 @@ impl Derivation {
             let found = Solution { letter, stated: &stated, side: &b, is_about, unit };
             return self.solution(text, tokens, left.start..right.end, &found, report);
         }
-        let root = if is_given(text, tokens, left.start) { None } else { root_of(&a, &b) };
-        self.push(Equation { letter, root, unit });
+        // "x = 2 * 3 = 6" says already what it is, and "x = 2 * 3" holds for the next line only.
+        let is_computed = is_letter(&left) && b.variables == 0;
+        let goes_on = matches!(tokens.get(right.end).map(|next| &next.kind), Some(Kind::Relation(_)));
+        let root = if is_computed && goes_on { None } else { root_of(&a, &b) };
+        // "k = 2: 2k = 4" says what comes of a number that was given.
+        let is_value =
+            |root: &Exact| self.given.iter().any(|(own, value)| *own == letter && value.compare(root).is_eq());
+        let root = root.filter(|root| !is_value(root));
+        self.push(Equation { letter, root, unit, computed_at: is_computed.then_some(self.end) });
     }
 
     fn push(&mut self, equation: Equation) {
@@ -170,6 +194,12 @@ impl Derivation {
             self.equations.remove(0);
         }
         self.equations.push(equation);
+    }
+
+    fn give(&mut self, found: &Solution<'_>) {
+        if self.given.len() < EQUATIONS_MAX {
+            self.given.push((found.letter, found.stated.clone()));
+        }
     }
 
     fn solution(
@@ -186,19 +216,25 @@ impl Derivation {
             || is_choice(place.start.checked_sub(1).and_then(|before| tokens.get(before)))
             || is_list(tokens, place.end);
         if is_one_of_several {
-            return self.push(Equation { letter: found.letter, root: None, unit: None });
+            return self.push(Equation::unknown(found.letter));
         }
         if is_given(text, tokens, place.start) || !ends(text, tokens, place.end) {
-            return;
+            return self.give(found);
         }
+        let from = tokens[place.start].span.start;
+        let is_far =
+            |equation: &Equation| equation.computed_at.is_some_and(|end| from.saturating_sub(end) > LINE_BYTES_MAX);
         let own = self.equations.iter().rev().filter(|equation| equation.letter == found.letter);
-        let roots: Vec<(&Exact, Option<u8>)> =
-            own.map_while(|equation| Some((equation.root.as_ref()?, equation.unit))).collect();
-        let Some((nearest, unit)) = roots.first() else { return };
+        let roots: Vec<(&Exact, Option<u8>)> = own
+            .map_while(|equation| Some((equation.root.as_ref().filter(|_| !is_far(equation))?, equation.unit)))
+            .collect();
+        let Some((nearest, unit)) = roots.first() else { return self.give(found) };
         if *unit != found.unit && (unit.is_some() && found.unit.is_some()) {
             return;
         }
         if roots.iter().any(|(root, _)| found.is_root(root)) {
+            // It is solved: what the letter is from here on is another matter.
+            self.push(Equation::unknown(found.letter));
             return report.hold();
         }
         if unit.is_some() != found.unit.is_some() && found.unit.is_some() {
@@ -271,6 +307,34 @@ fn belongs(text: &str, tokens: &[Token], at: usize) -> bool {
         }
         _ => token.is_operator(),
     }
+}
+
+/// Names of functions, of which the letter behind them is the argument.
+const FUNCTIONS: [&str; 12] = ["sin", "cos", "tan", "log", "ln", "exp", "sqrt", "det", "lim", "max", "min", "mod"];
+
+/// Whether the sides are only a part of what is written: "ax^2 + c = 0", "cos(C) = 0.5", "A = 1/2 |12|", "V = [0-3]".
+fn is_cut(text: &str, tokens: &[Token], left: &Range<usize>, right: &Range<usize>) -> bool {
+    let own = |token: &Token| text.get(token.span.clone()).unwrap_or_default();
+    let Some(first) = tokens.get(left.start) else { return true };
+    let is_sign = matches!(first.kind, Kind::Minus)
+        && tokens.get(left.start + 1).is_some_and(|next| first.is_spaced && !next.is_spaced);
+    let before = left.start.checked_sub(1).map(|before| &tokens[before]);
+    let follows = before.is_some_and(|before| match before.kind {
+        Kind::Word => !first.is_spaced || before.is_word_of(text, &FUNCTIONS) || first.is_operator() && !is_sign,
+        Kind::Boundary => own(before) == "|",
+        Kind::Other | Kind::NotANumber(_) | Kind::Percent | Kind::Factorial | Kind::Pi | Kind::Root(_) => true,
+        _ => false,
+    });
+    let begins_with_operator = first.is_operator() && !matches!(first.kind, Kind::Minus);
+    let goes_on = tokens.get(right.end).is_some_and(|next| match next.kind {
+        Kind::Boundary => matches!(own(next), "|" | "`" | "#"),
+        Kind::Word => !next.is_spaced || next.is_word_of(text, &FUNCTIONS),
+        Kind::Other | Kind::NotANumber(_) | Kind::Percent | Kind::Factorial | Kind::Pi | Kind::Root(_) => true,
+        _ => false,
+    });
+    let has_square =
+        tokens[left.start..right.end].iter().any(|token| matches!(token.kind, Kind::Open) && own(token) == "[");
+    follows || begins_with_operator || goes_on || has_square
 }
 
 /// The letters in `tokens`, each once.
@@ -398,6 +462,15 @@ mod tests {
             "x = 304 - 180\nf(x) = 2x + 1\nx = 5",
             "2x = 10% and x = 3",
             "x, y = 3, 4",
+            "First puzzle: 2n = 14, n = 7. The other one has n = 9.",
+            "k = 1: 2k = 2\nk = 2: 2k = 4\nk = 3: 2k = 6",
+            "-24 = -48cos(C)\ncos(C) = 0.5\nC = 60 degrees",
+            "A = \\frac{1}{2} |12|, A = 6",
+            "I may use V=[0-3]:\n\nV=0 code golf\n\nV=1 concise",
+            "ax^2 + bx + c = 0 with c = 3",
+            "ax^2 - c = 0 and c = 3",
+            "x = 2 * 3 = 6. In the next round x = 7.",
+            "n = 2 + 3 gives the first size. After the resize, which may take a while, n = 9.",
         ] {
             check(text, &[]);
         }

@@ -392,6 +392,7 @@ pub fn examine(text: &str, prompt: &str, settings: &Settings) -> Report {
         forget_quoted(text, prompt, block, found, &mut report);
     }
     table::examine(text, &mut report);
+    table::examine_lists(text, &mut report);
     report.refuted.sort_by_key(|claim| (claim.span.start, claim.span.end));
     report.refuted.dedup_by_key(|claim| claim.span.clone());
     report
@@ -762,10 +763,11 @@ mod tests {
             "1.1^300 * ".repeat(300) + "1 = 2",
             "x = 2, ".repeat(20_000),
             "2x = 4\nx = 3\n".repeat(5_000),
-            "the average of 1, ".repeat(10_000),
-            "20% off $50 ".repeat(10_000) + "is $3",
-            "five times five is ".repeat(5_000),
-            "1 km is 2 m and ".repeat(5_000),
+            "the average of 1, ".repeat(3_000),
+            "a: 1\nTotal: 1\n".repeat(20_000),
+            "20% off $50 ".repeat(5_000) + "is $3",
+            "five times five is ".repeat(3_000),
+            "1 km is 2 m and ".repeat(3_500),
         ] {
             let found = report(&text);
             assert!(found.claims() <= EQUATIONS_MAX, "{}", &text[..20]);

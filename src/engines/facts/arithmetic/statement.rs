@@ -498,7 +498,9 @@ impl<'i> Match<'i> {
         let mut matcher = Matcher { items, parts: &pattern.parts, found: Match::default(), steps: STEPS_MAX };
         let ends_with_number =
             matches!(pattern.parts.last(), Some((Part::Number(_) | Part::Percent(_) | Part::Fraction(_), _)));
-        let end = matcher.fits(0, at, &|end| !ends_with_number || may_end(items, tokens, text, end))?;
+        // "9 out of 10 agree, which is 95% confidence"
+        let labels = if matches!(pattern.parts.last(), Some((Part::Percent(_), _))) { 0 } else { LABELS_MAX };
+        let end = matcher.fits(0, at, &|end| !ends_with_number || may_end(items, tokens, text, end, labels))?;
         let mut found = matcher.found;
         found.end = end;
         let numbers = || found.numbers.values().map(|(number, _)| number);
@@ -711,6 +713,7 @@ fn may_begin(items: &[Item<'_>], tokens: &[Token], at: usize, statement: &Statem
         // Not in the middle of a list.
         Kind::Comma if begins_with_number => return at < 2 || !matches!(items[at - 2].said, Said::Number(_)),
         Kind::Comma => return true,
+        Kind::About => return false,
         _ => {}
     }
     let Said::Text(word) = &before.said else { return !begins_with_number && !statement.is_strict() };
@@ -725,8 +728,8 @@ fn may_begin(items: &[Item<'_>], tokens: &[Token], at: usize, statement: &Statem
 }
 
 /// Whether a clause ends at an item, perhaps behind words that say what was counted.
-fn may_end(items: &[Item<'_>], tokens: &[Token], text: &str, at: usize) -> bool {
-    for at in at..=at + LABELS_MAX {
+fn may_end(items: &[Item<'_>], tokens: &[Token], text: &str, at: usize, labels: usize) -> bool {
+    for at in at..=at + labels {
         let Some(item) = items.get(at) else { return true };
         let Said::Text(word) = &item.said else { return false };
         let token = &tokens[item.tokens.start];
@@ -1046,6 +1049,9 @@ mod tests {
             "You wrote that the average of 3, 4 and 8 is 6.",
             "Suppose the average of 3, 4 and 8 is 6.",
             "1 pound is 100 pence.",
+            "Nearly 3/4 of 60 is 40.",
+            "About half of 20 is 12.",
+            "9 out of 10 dentists agree, which is 95% confidence.",
         ] {
             check(text, &[]);
         }

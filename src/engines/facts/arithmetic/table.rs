@@ -1,4 +1,7 @@
-//! Sums and products of Markdown tables against the totals that they state.
+//! Sums and products of Markdown tables and lists against the totals that they state.
+//!
+//! **Lists**: a line "Total: $15" below lines of a label and an amount, against their sum. All have the same indentation and
+//! the same sign of money; a label with a number, or that speaks of what is no addend ([`NO_ADDENDS`]), leaves it out.
 //!
 //! **Columns**: the last row, when its first cell says "total" or "sum" and no other row does, against the sum of the rows
 //! above. **Rows**: a last column whose header says "total", against the sum, or the product of the two, of the numbers
@@ -52,6 +55,38 @@ pub const NO_SUMS: [&str; 24] = [
     "running",
 ];
 
+/// Words of a line of a list that is no addend, or of which the amount is that of one piece.
+pub const NO_ADDENDS: [&str; 26] = [
+    "subtotal",
+    "sub-total",
+    "total",
+    "tax",
+    "vat",
+    "tip",
+    "discount",
+    "less",
+    "minus",
+    "refund",
+    "credit",
+    "saving",
+    "savings",
+    "paid",
+    "deposit",
+    "optional",
+    "each",
+    "per",
+    "average",
+    "balance",
+    "change",
+    "included",
+    "off",
+    "rate",
+    "price",
+    "unit",
+];
+/// Lines of a list.
+const ITEMS_MAX: usize = 60;
+
 /// A number in a cell.
 struct Cell {
     value: Exact,
@@ -78,6 +113,85 @@ pub fn examine(text: &str, report: &mut Report) {
             break;
         }
     }
+}
+
+/// Checks every list of `text` with a total below.
+pub fn examine_lists(text: &str, report: &mut Report) {
+    let mut from = 0;
+    while let Some(found) = text.get(from..).and_then(|rest| memchr::memmem::find(rest.as_bytes(), b"otal")) {
+        let at = from + found;
+        let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+        let end = text[at..].find('\n').map_or(text.len(), |length| at + length);
+        from = end.max(at + 4);
+        if let Some(line) = amount(text, start..end).filter(|line| is_total(text, &line.label)) {
+            check_list(text, start, &line, report);
+        }
+    }
+}
+
+/// A line of a label and an amount.
+struct Amount {
+    indent: usize,
+    label: Range<usize>,
+    sign: Option<char>,
+    cell: Cell,
+}
+
+/// "- Bread: $4", "**Total:** $15"
+fn amount(text: &str, line: Range<usize>) -> Option<Amount> {
+    const LINE_BYTES_MAX: usize = 120;
+    if line.len() > LINE_BYTES_MAX {
+        return None;
+    }
+    let said = &text[line.clone()];
+    let indent = said.len() - said.trim_start().len();
+    let marker = said[indent..].len() - said[indent..].trim_start_matches(['-', '*', '+', '\u{2022}', ' ']).len();
+    let begin = line.start + indent + marker;
+    let body = &text[begin..line.end];
+    let split =
+        body.rfind(':').or_else(|| [" - ", " \u{2013} ", " \u{2014} "].iter().find_map(|dash| body.rfind(dash)))?;
+    let behind =
+        begin + split + body[split..].find(|c: char| !matches!(c, ':' | '-' | '\u{2013}' | '\u{2014}' | ' ' | '*'))?;
+    let sign = text[behind..line.end].chars().next().filter(|sign| matches!(sign, '$' | '\u{20ac}' | '\u{a3}'));
+    let cell = cell(text, &(behind..line.end))?;
+    Some(Amount { indent, label: begin..begin + split, sign, cell })
+}
+
+fn check_list(text: &str, start: usize, total: &Amount, report: &mut Report) {
+    let is_addend = |item: &Amount| {
+        let label = text[item.label.clone()].to_ascii_lowercase();
+        let is_plain = !label.bytes().any(|byte| byte.is_ascii_digit());
+        is_plain && !label.split(|c: char| !(c.is_alphabetic() || c == '-')).any(|word| NO_ADDENDS.contains(&word))
+    };
+    let mut items: Vec<Amount> = Vec::new();
+    let (mut end, mut blank) = (start, 0);
+    while end > 0 && items.len() <= ITEMS_MAX {
+        let line_end = end - 1;
+        let line_start = text[..line_end].rfind('\n').map_or(0, |before| before + 1);
+        end = line_start;
+        if text[line_start..line_end].trim().is_empty() {
+            blank += 1;
+            // One before the total; another ends the list.
+            if blank > 1 || !items.is_empty() { break } else { continue }
+        }
+        let Some(item) = amount(text, line_start..line_end) else { break };
+        let indent = items.first().map_or(item.indent, |first| first.indent);
+        let is_alike = item.sign == total.sign && item.indent == indent && !item.cell.value.is_negative();
+        if !is_alike || !is_addend(&item) {
+            return;
+        }
+        items.push(item);
+    }
+    if !(2..=ITEMS_MAX).contains(&items.len()) {
+        return;
+    }
+    let cells: Vec<Cell> = items.into_iter().map(|item| item.cell).collect();
+    let Some(expected) = sum(&cells) else { return };
+    if is_near(&expected, &total.cell, room(&cells, &total.cell)) {
+        return report.hold();
+    }
+    let detail = format!("the list sums to {}, not {}", expected.show(), total.cell.value.show());
+    report.refute("arithmetic/false_sum", total.cell.span.clone(), detail);
 }
 
 /// The rows from `start` on, and where they end.
@@ -272,5 +386,35 @@ fn across(text: &str, header: &Row, items: &[Row], report: &mut Report) {
             }
         }
         return;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Settings, examine};
+
+    #[track_caller]
+    fn check(text: &str, held: u64, wrong: &[&str]) {
+        let report = examine(text, "", &Settings::default());
+        let found: Vec<&str> = report.refuted.iter().map(|claim| &text[claim.span.clone()]).collect();
+        assert_eq!((report.held, found.as_slice()), (held, wrong), "{text}");
+    }
+
+    #[test]
+    fn a_list_adds_up_to_its_total() {
+        check("- Apples: $3\n- Bread: $4\n- Cheese: $8\n\nTotal: $15", 1, &[]);
+        check("- Apples: $3\n- Bread: $4\n- Cheese: $8\n\n**Total:** $16", 0, &["16"]);
+        check("Rent - $1,000\nFood - $400\nTotal - $1,500\n", 0, &["1,500"]);
+        for text in [
+            "- Apples: $3\n- Bread: $4\n- Tax: $1\n\nTotal: $16",
+            "- Pens (3): $3\n- Bread: $4\n\nTotal: $13",
+            "- Pens: $3 each\n- Bread: $4\n\nTotal: $13",
+            "- Pens: $3\n  - Red ones: $1\n\nTotal: $3",
+            "- Pens: 3\n- Bread: $4\n\nTotal: $13",
+            "Served: 30\n\nNew: 5\n\nTotal: 50",
+            "- Goals: 3\n\nTotal: 50",
+        ] {
+            check(text, 0, &[]);
+        }
     }
 }
