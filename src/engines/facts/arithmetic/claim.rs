@@ -125,7 +125,8 @@ const NOT: [&str; 13] = [
 ];
 
 /// Words directly before an expression that belong to the computation.
-const OPERATING: [&str; 20] = [
+const OPERATING: [&str; 21] = [
+    "select",
     "half",
     "twice",
     "double",
