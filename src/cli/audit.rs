@@ -41,7 +41,7 @@ Examples:
   zcat logs.jsonl.gz | llmverify audit - --format jsonl --records flagged
   llmverify audit --follow app.jsonl --format jsonl
   llmverify audit logs.jsonl --map model=/meta/model --map latency_ms=/meta/latency_s:s
-  llmverify audit logs.jsonl --fail-on block --max-flag-rate 5% --min-records 100
+  llmverify audit logs.jsonl --fail-on flag --max-flag-rate 5% --min-records 100
   llmverify audit logs.jsonl --out report.html --out report.sarif --out junit.xml
   llmverify audit logs.jsonl --baseline last-week.json --max-regression 1%
 
@@ -72,7 +72,7 @@ pub struct Args {
     #[arg(long, short, help_heading = "Output")]
     quiet: bool,
 
-    /// The mildest record that fails the audit by itself: high, block, flag or never [default: high].
+    /// The mildest record that fails the audit by itself: high, block, flag or never [default: block].
     #[arg(long, value_name = "WHAT", help_heading = "Gate")]
     fail_on: Option<FailOn>,
     /// Fail when more than this share of the records is blocked (0.01 or 1%).

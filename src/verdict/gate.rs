@@ -55,7 +55,7 @@ pub struct Policy {
 impl Default for Policy {
     fn default() -> Policy {
         Policy {
-            fail_on: FailOn::High,
+            fail_on: FailOn::Block,
             max_block_rate: None,
             max_flag_rate: None,
             min_records: 1,
@@ -85,9 +85,9 @@ impl Policy {
 #[serde(rename_all = "snake_case")]
 pub enum FailOn {
     /// A high-risk record: something proven, or a posterior of 0.9 on a question that blocks.
-    #[default]
     High,
     /// A blocked record.
+    #[default]
     Block,
     /// A flagged or blocked record.
     Flag,
