@@ -1,7 +1,9 @@
 //! Does an agent keep to what it may do? Tools outside of an allow list, and what history needs to see flows and loops.
 //!
 //! **Formula**: 1 when a tool is called whose name matches no pattern of the allow list: that of the first entry in
-//! `agents.models` whose pattern the model matches, else `agents.allow`. Patterns are globs; an empty list allows all.
+//! `agents.models` whose pattern the model matches, else `agents.allow`. Patterns are globs; an empty list allows all. A
+//! record that names no model may be of any: its tool must be on one of the lists that there are, and is allowed where a
+//! model may call all.
 //!
 //! **Range**: 0 (allowed) or 1 (not allowed).
 //!
@@ -156,9 +158,18 @@ impl Policy {
 
     /// Whether a model may call a tool; `None` when no list says so.
     pub fn allows(&self, model: Option<&str>, tool: &str) -> Option<bool> {
-        let own = model.and_then(|model| self.models.iter().find(|(pattern, _)| pattern.is_match(model)));
+        let Some(model) = model.filter(|model| !model.trim().is_empty()) else { return self.anyone_allows(tool) };
+        let own = self.models.iter().find(|(pattern, _)| pattern.is_match(model));
         let list = own.map_or(&self.allow, |(_, list)| list).as_ref()?;
         Some(list.is_match(tool))
+    }
+
+    /// Whether a model that is not named may call a tool. A call out of a conversation names none, and is often of a model
+    /// with a list of its own, so that the list for all others alone would be too strict; no list would be too lax.
+    fn anyone_allows(&self, tool: &str) -> Option<bool> {
+        let mut lists: Vec<&GlobSet> = self.models.iter().map(|(_, list)| list.as_ref()).collect::<Option<_>>()?;
+        lists.extend(&self.allow);
+        if lists.is_empty() { None } else { Some(lists.iter().any(|list| list.is_match(tool))) }
     }
 
     /// Whether there is a list at all.
@@ -210,8 +221,7 @@ impl Engine for AllowList {
         let asked = record.tool_calls.iter().enumerate();
         let mut called: Vec<(String, &str)> =
             asked.map(|(index, call)| (format!("/tool_calls/{index}/name"), &*call.name)).collect();
-        // A call out of a conversation is judged with the answer that asks for it, which says whose list counts.
-        if record.kind == Kind::Tool && (model.is_some() || self.settings.models.is_empty()) {
+        if record.kind == Kind::Tool {
             called.extend(record.tool.as_deref().map(|tool| ("/tool".to_owned(), tool)));
         }
         let judged: Vec<(String, &str, bool)> = called
@@ -264,8 +274,9 @@ mod tests {
     fn the_list_of_the_model_comes_before_that_of_all() {
         let engine = engine("allow = ['get_*']\n[models.'claude-*']\nallow = ['Bash', 'Read']\n[models.'gpt-5*']\n");
         for (model, tool, expected) in [
-            (None, "get_weather", Some(true)),
-            (None, "send_mail", Some(false)),
+            // A model that is not named may be one that may call all.
+            (None, "send_mail", None),
+            (Some("other"), "get_weather", Some(true)),
             (Some("gpt-4o"), "send_mail", Some(false)),
             (Some("claude-sonnet-4"), "Bash", Some(true)),
             (Some("claude-sonnet-4"), "get_weather", Some(false)),
@@ -274,6 +285,33 @@ mod tests {
             assert_eq!(engine.policy.allows(model, tool), expected, "{model:?} {tool}");
         }
         assert!(Policy::new(&settings("allow = ['[']")).is_err());
+    }
+
+    #[test]
+    fn the_lists_hold_for_records_that_name_no_model() {
+        let models = "[models.'claude-*']\nallow = ['Bash', 'Read']\n[models.'gpt-4*']\nallow = ['search']\n";
+        for (lists, tool, expected) in [
+            ("allow = ['get_*']", "get_weather", Some(true)),
+            ("allow = ['get_*']", "rm", Some(false)),
+            (models, "Bash", Some(true)),
+            (models, "search", Some(true)),
+            (models, "rm", Some(false)),
+            (&format!("allow = ['get_*']\n{models}"), "get_weather", Some(true)),
+            (&format!("allow = ['get_*']\n{models}"), "rm", Some(false)),
+            (&format!("{models}[models.'free-*']\n"), "rm", None),
+            ("", "rm", None),
+        ] {
+            let engine = engine(lists);
+            for model in [None, Some(""), Some(" ")] {
+                assert_eq!(engine.policy.allows(model, tool), expected, "{lists} {model:?} {tool}");
+            }
+            let record = format!(r#"{{"tool":"{tool}","args":{{}},"result":{{}}}}"#);
+            let fired = with_view(&record, |view| engine.assess(view)).map(|said| said.signals[0].fired);
+            assert_eq!(fired, expected.map(|allowed| !allowed), "{lists} {tool}");
+            let asked = format!(r#"{{"prompt":"p","tool_calls":[{{"name":"{tool}","arguments":{{}}}}]}}"#);
+            let fired = with_view(&asked, |view| engine.assess(view)).map(|said| said.signals[0].fired);
+            assert_eq!(fired, expected.map(|allowed| !allowed), "asked {lists} {tool}");
+        }
     }
 
     #[test]
