@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     // The calibration in force may be the one that is fitted anew.
     args.labelled.refuse_overwriting([&args.out], |_| Vec::new())?;
     let mut calibration = kept(&args.out)?;
-    let study = args.labelled.study(&[], &[])?;
+    let (study, status) = args.labelled.study(&[], &[])?;
     let question: Question = args.labelled.question.into();
     let options = fitting::Options {
         folds: args.folds,
@@ -129,7 +129,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     fs::write(&args.out, text).with_context(|| format!("cannot write {}", args.out.display()))?;
     show(question, &fitted, study.unlabelled, &args.out)?;
     say_what_moves(usual, study.flag_from, fitted.calibration.of(question))?;
-    Ok(ExitStatus::Ok)
+    Ok(status)
 }
 
 /// What the file holds of other questions, if there is one.

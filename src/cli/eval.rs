@@ -112,7 +112,7 @@ const RESAMPLES_MAX: usize = 100_000;
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let formats: Vec<FormatName> = args.out.iter().map(|path| FormatName::of(path)).collect::<anyhow::Result<_>>()?;
     args.labelled.refuse_overwriting(&args.out, |settings| vec![settings.calibration.file.clone()])?;
-    let study = args.labelled.study(&args.by, &args.within)?;
+    let (study, status) = args.labelled.study(&args.by, &args.within)?;
     if study.evaluated.is_empty() {
         bail!(
             "no audited record has a label ({} without one); --label names the member that holds it",
@@ -145,7 +145,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let mut out = io::stdout().lock();
     out.write_all(&args.format.render(&evaluation, &styles))?;
     out.flush()?;
-    Ok(ExitStatus::Ok)
+    Ok(status)
 }
 
 #[cfg(test)]

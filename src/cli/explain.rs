@@ -51,6 +51,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     args.inputs.warn_of_sensitive();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
     let found = pool.install(|| auditor.explain(&mut reader, &filter, |record| args.wants(record)))?;
+    let status = Inputs::tell_unreadable(&reader);
     let Some(explained) = found else {
         return Err(anyhow::Error::new(CouldNotAudit(format!("no audited record {}", args.wanted()))));
     };
@@ -61,7 +62,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     } else {
         out.write_all(waterfall::render(&explained, &Styles::colored()).as_bytes())?;
     }
-    Ok(ExitStatus::Ok)
+    Ok(status)
 }
 
 impl Args {

@@ -19,6 +19,7 @@ use llmverify::{
     reader::RecordReader,
     report::terminal::safe,
     rules::Suppressions,
+    verdict::gate::ExitStatus,
     writers::Writer,
 };
 
@@ -211,6 +212,15 @@ impl Inputs {
         for (source, note) in reader.notes() {
             let _ = writeln!(err, "{WARNING}warning:{WARNING:#} {}: {}", safe(source), safe(note));
         }
+    }
+
+    /// Names the sources that could not be read; the exit status that follows from them.
+    pub fn tell_unreadable(reader: &Reader) -> ExitStatus {
+        let mut err = anstream::stderr().lock();
+        for source in reader.unreadable() {
+            let _ = writeln!(err, "{WARNING}warning:{WARNING:#} {}: could not be read to the end", safe(source));
+        }
+        if reader.totals().unreadable_sources > 0 { ExitStatus::CouldNotAudit } else { ExitStatus::Ok }
     }
 
     /// Says what of the folders is not read, in one line for each reason.

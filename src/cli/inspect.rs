@@ -54,6 +54,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let seen =
         pool.install(|| inspect(&mut reader, &settings, &scanner, &filter, args.inputs.show_sensitive, args.line))?;
     Inputs::tell_notes(&reader);
+    Inputs::tell_unreadable(&reader);
     let mut out = anstream::stdout().lock();
     match args.format {
         FormatName::Json => {

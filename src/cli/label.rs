@@ -79,9 +79,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let done = session.done(question);
     let is_done = |record: &Identity<'_>| done.contains(&key(record.source, record.line, record.item));
     let cards = pool.install(|| auditor.cards(&mut reader, &filter, question, is_done))?;
+    let status = Inputs::tell_unreadable(&reader);
     ask(&cards, question, &mut session, &mut keys)?;
     session.say(question)?;
-    Ok(ExitStatus::Ok)
+    Ok(status)
 }
 
 /// Where keys come from.

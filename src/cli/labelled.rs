@@ -13,9 +13,10 @@ use llmverify::{
         labels::{LabelEntry, LabelFields, Labels},
         study::Study,
     },
+    verdict::gate::ExitStatus,
 };
 
-use super::{inputs::Inputs, style::WARNING};
+use super::{CouldNotAudit, inputs::Inputs, style::WARNING};
 
 /// What to read, which question, and where the labels are.
 #[derive(Debug, Args)]
@@ -61,8 +62,8 @@ impl From<QuestionName> for Question {
 }
 
 impl LabelledInputs {
-    /// Audits the log, and keeps what has a label.
-    pub fn study(&self, by: &[String], within: &[String]) -> anyhow::Result<Study> {
+    /// Audits the log, and keeps what has a label; also the exit status that follows from sources that could not be read.
+    pub fn study(&self, by: &[String], within: &[String]) -> anyhow::Result<(Study, ExitStatus)> {
         let layers = self.inputs.layers()?;
         let settings = layers.settings()?;
         let question = self.question.into();
@@ -103,7 +104,12 @@ impl LabelledInputs {
                 anstream::eprintln!("{WARNING}note:{WARNING:#} {count} {what}");
             }
         }
-        Ok(study)
+        let status = Inputs::tell_unreadable(&reader);
+        if status != ExitStatus::Ok && study.labelled.is_empty() {
+            let why = "no record with a label in what could be read".to_owned();
+            return Err(anyhow::Error::new(CouldNotAudit(why)));
+        }
+        Ok((study, status))
     }
 
     /// Refuses to write to a file that is read: an input, the labels, the settings, and the `others`.

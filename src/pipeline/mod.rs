@@ -483,6 +483,7 @@ fn totals(input: &Reader) -> summary::Totals {
         blank_lines: read.blank_lines,
         units: read.units,
         unreadable_sources: read.unreadable_sources,
+        unreadable: input.unreadable().iter().map(|name| name.to_string()).collect(),
     }
 }
 

@@ -232,7 +232,7 @@ pub struct Tool {
 }
 
 /// What the reader counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Sources that were opened or tried.
     pub files: u64,
@@ -246,6 +246,8 @@ pub struct Totals {
     pub units: u64,
     /// Sources that could not be opened, or not read to their end.
     pub unreadable_sources: u64,
+    /// The names of the first of them.
+    pub unreadable: Vec<String>,
 }
 
 /// What was read, and what became of it.
@@ -614,6 +616,7 @@ fn counts(whole: &Partial, totals: &Totals) -> Counts {
         rejected: whole.ledger.rejected,
         partially_read: whole.ledger.partially_read,
         unreadable_sources: totals.unreadable_sources,
+        unreadable: totals.unreadable.iter().map(|name| shown(name)).collect(),
         answerable: whole.coverage.answerable(),
         answered: whole.coverage.response,
     }

@@ -120,7 +120,7 @@ impl FromStr for FailOn {
 }
 
 /// What the gate looks at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Units of input that the audit was asked to look at: all but those that a filter left out.
     pub units: u64,
@@ -142,6 +142,8 @@ pub struct Counts {
     pub partially_read: u64,
     /// Sources that could not be opened, or not read to their end.
     pub unreadable_sources: u64,
+    /// The names of the first of them, safe to show.
+    pub unreadable: Vec<String>,
     /// LLM calls that should have an answer: all but those that failed, or called tools instead.
     pub answerable: u64,
     /// LLM calls with the text of an answer.
@@ -285,8 +287,13 @@ fn in_range(share: f64) -> Result<f64, String> {
 }
 
 fn unreadable(counts: &Counts) -> Option<String> {
+    /// Names that the reason gives; the report lists more.
+    const NAMES_SHOWN: usize = 3;
     let n = counts.unreadable_sources;
-    (n > 0).then(|| format!("{n} {} could not be read to the end", plural(n, "source", "sources")))
+    let names = counts.unreadable.iter().take(NAMES_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = if n as usize > NAMES_SHOWN { ", ..." } else { "" };
+    let named = if names.is_empty() { names } else { format!(": {names}{more}") };
+    (n > 0).then(|| format!("{n} {} could not be read to the end{named}", plural(n, "source", "sources")))
 }
 
 fn too_few(policy: &Policy, counts: &Counts) -> Option<String> {
@@ -441,7 +448,7 @@ mod tests {
     #[test]
     fn a_log_on_which_nothing_was_assessed_does_not_pass() {
         let blind = Counts { units: 5, audited: 5, not_assessed: 5, ..Counts::default() };
-        check(Policy::default(), blind, 3, &["min_records"]);
+        check(Policy::default(), blind.clone(), 3, &["min_records"]);
         check(Policy { min_records: 0, ..Policy::default() }, blind, 0, &[]);
     }
 

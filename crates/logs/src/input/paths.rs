@@ -12,7 +12,7 @@
 //!
 //! The order of the arguments is kept. A file that several arguments lead to is read once, at the first of them, unless
 //! it is named itself more than once. An argument that leads to nothing is a source that cannot be opened, and the others
-//! are read; when none leads to anything, that is a wrong use.
+//! are read. Patterns and folders that all lead to nothing are a wrong use: who named no file has no file to miss.
 //!
 //! **Limits**: whether a file is the same is told by its canonical path. What cannot be listed (no permission) is a
 //! source that cannot be opened, so that it shows in the report. Names need not be UTF-8; patterns are.
@@ -103,27 +103,34 @@ pub struct Resolved {
     pub left_out: Vec<LeftOut>,
 }
 
-/// Resolves the arguments. An error is a wrong use: nothing there, `-` twice, a pattern that is none.
+/// Resolves the arguments. An error is a wrong use: no file for any pattern or folder, `-` twice, a pattern that is none.
 pub fn resolve(arguments: &[impl AsRef<OsStr>]) -> Result<Resolved> {
     if arguments.is_empty() {
         bail!("nothing to read: name a file, a folder, a pattern, or `-` for standard input");
     }
     let mut found = Found::default();
-    let mut first_missing = None;
+    let (mut first_missing, mut names_file) = (None, false);
     for argument in arguments {
         let argument = argument.as_ref();
         if argument == "-" {
             found.add_standard_input()?;
             continue;
         }
-        if let Err(missing) = found.add_argument(argument)? {
-            found.add_missing(argument, &missing);
-            first_missing.get_or_insert(missing);
+        match found.add_argument(argument)? {
+            Ok(()) => {}
+            Err(Missing::File(why)) => {
+                names_file = true;
+                found.add_missing(argument, &why);
+            }
+            Err(Missing::Matches(why)) => {
+                found.add_missing(argument, &why);
+                first_missing.get_or_insert(why);
+            }
         }
     }
     let is_missing = |source: &Source| matches!(source.origin, Origin::Missing(_));
     match first_missing {
-        Some(missing) if found.resolved.sources.iter().all(is_missing) => Err(missing),
+        Some(missing) if !names_file && found.resolved.sources.iter().all(is_missing) => Err(missing),
         _ => Ok(found.resolved),
     }
 }
@@ -137,19 +144,25 @@ struct Found {
     has_standard_input: bool,
 }
 
-/// What an argument leads to: an error when that is nothing.
-type Led = Result<(), anyhow::Error>;
+/// Why an argument leads to nothing.
+enum Missing {
+    /// The file or folder that it names is not there, or cannot be looked at.
+    File(anyhow::Error),
+    /// Nothing matches the pattern, or the folder holds no logs.
+    Matches(anyhow::Error),
+}
 
 impl Found {
     /// Adds what a file, a folder or a pattern leads to. The outer error is a wrong use.
-    fn add_argument(&mut self, argument: &OsStr) -> Result<Led> {
+    fn add_argument(&mut self, argument: &OsStr) -> Result<Result<(), Missing>> {
         let path = Path::new(argument);
         let shown = argument.to_string_lossy();
         let walked = match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => {
                 let walked = walk(path, usize::MAX, false, said_by);
                 if walked.files.is_empty() {
-                    return Ok(Err(anyhow!("no logs in the folder `{shown}` (looked for {})", extensions())));
+                    let why = anyhow!("no logs in the folder `{shown}` (looked for {})", extensions());
+                    return Ok(Err(Missing::Matches(why)));
                 }
                 walked
             }
@@ -158,14 +171,15 @@ impl Found {
                 return Ok(Ok(()));
             }
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Ok(Err(error).with_context(|| format!("cannot read `{shown}`")));
+                let why = anyhow::Error::new(error).context(format!("cannot read `{shown}`"));
+                return Ok(Err(Missing::File(why)));
             }
             Err(_) => match argument.to_str().filter(|argument| is_pattern(argument)) {
-                None => return Ok(Err(anyhow!("no such file or folder: `{shown}`"))),
+                None => return Ok(Err(Missing::File(anyhow!("no such file or folder: `{shown}`")))),
                 Some(pattern) => {
                     let walked = files_matching(pattern)?;
                     if walked.files.is_empty() {
-                        return Ok(Err(anyhow!("no file matches the pattern `{pattern}`")));
+                        return Ok(Err(Missing::Matches(anyhow!("no file matches the pattern `{pattern}`"))));
                     }
                     walked
                 }
@@ -452,13 +466,11 @@ mod tests {
     #[test]
     fn wrong_use_is_an_error() {
         check_error(&[], "nothing to read");
-        check_error(&["@/missing.jsonl"], "no such file or folder");
-        check_error(&["@/b.jsonl/x"], "cannot read");
         check_error(&["@/*.csv"], "no file matches the pattern");
         check_error(&["@/missing/*.jsonl"], "no file matches the pattern");
         check_error(&["@/a[.jsonl"], "not a valid pattern");
         check_error(&["-", "-"], "only once");
-        check_error(&["@/missing.jsonl", "@/none/*.jsonl"], "no such file or folder");
+        check_error(&["@/none/*.jsonl", "@/*.csv"], "no file matches the pattern `");
         let empty = folder(&["readme.md"]);
         assert!(names(&empty, &["@"]).is_err_and(|error| error.to_string().contains("no logs in the folder")));
     }
@@ -466,13 +478,18 @@ mod tests {
     #[test]
     fn what_is_missing_ends_no_run() {
         let folder = folder(&TREE);
-        let arguments = ["gone.jsonl", "b.jsonl", "none/*.jsonl"].map(|name| folder.path().join(name));
-        let Resolved { sources, .. } = resolve(&arguments).expect("one is there");
-        let missing: Vec<bool> = sources
-            .iter()
-            .map(|source| matches!(&source.origin, Origin::Missing(why) if why.starts_with("no ")))
-            .collect();
-        assert_eq!(missing, [true, false, true]);
+        for (arguments, expected) in [
+            (&["gone.jsonl", "b.jsonl", "none/*.jsonl"][..], &[true, false, true][..]),
+            (&["gone.jsonl"], &[true]),
+            (&["b.jsonl/x"], &[true]),
+            (&["gone.jsonl", "none/*.jsonl"], &[true, true]),
+        ] {
+            let paths: Vec<PathBuf> = arguments.iter().map(|name| folder.path().join(name)).collect();
+            let Resolved { sources, .. } = resolve(&paths).expect("a file is named");
+            let missing: Vec<bool> =
+                sources.iter().map(|source| matches!(&source.origin, Origin::Missing(_))).collect();
+            assert_eq!(missing, expected, "{arguments:?}");
+        }
     }
 
     #[test]

@@ -70,6 +70,9 @@ impl Default for Limits {
     }
 }
 
+/// Sources that could not be read, of which the names are kept.
+pub const UNREADABLE_NAMED_MAX: usize = 20;
+
 /// What any source may unpack to, whatever its size.
 pub const UNPACKED_FREE_BYTES: u64 = 1 << 30;
 
@@ -134,6 +137,7 @@ pub struct Reader {
     recognises: Recognises,
     shells_cut: u64,
     left_out: Vec<LeftOut>,
+    unreadable: Vec<Arc<str>>,
     followed: Option<PathBuf>,
     stop: Stop,
     notes: Vec<(Arc<str>, String)>,
@@ -268,7 +272,10 @@ impl Reader {
 
     fn end_current(&mut self) {
         self.totals_before = self.totals;
-        let Some(Current { name, framer, live, .. }) = self.current.take() else { return };
+        let Some(Current { name, framer, live, end, .. }) = self.current.take() else { return };
+        if matches!(end, Some(End::Failed(_))) {
+            self.name_unreadable(&name);
+        }
         self.shells_cut += framer.shells_cut();
         if let Some((live, note)) = live.and_then(|live| Some((live.clone(), live.next_source()?))) {
             self.notes.extend(note.map(|note| (name.clone(), note)));
@@ -297,6 +304,11 @@ impl Reader {
     /// Files and folders below the arguments that are not read, each with the reason.
     pub fn left_out(&self) -> &[LeftOut] {
         &self.left_out
+    }
+
+    /// Names of sources that could not be opened, or not read to their end: the first [`UNREADABLE_NAMED_MAX`] of them.
+    pub fn unreadable(&self) -> &[Arc<str>] {
+        &self.unreadable
     }
 
     /// What ends inputs that have no end of their own, from any thread.
@@ -336,6 +348,7 @@ impl Reader {
             recognises,
             shells_cut,
             left_out: Vec::new(),
+            unreadable: Vec::new(),
             followed: None,
             stop: Stop::default(),
             notes: Vec::new(),
@@ -352,6 +365,12 @@ impl Reader {
         self.open_waiting(waiting, &name).unwrap_or_else(|error| Begun::Rejected(self.reject(name, &error)))
     }
 
+    fn name_unreadable(&mut self, name: &Arc<str>) {
+        if self.unreadable.len() < UNREADABLE_NAMED_MAX {
+            self.unreadable.push(name.clone());
+        }
+    }
+
     /// The one unit of a source that cannot be opened.
     fn reject(&mut self, name: Arc<str>, error: &io::Error) -> Batch {
         for totals in [&mut self.totals, &mut self.totals_before] {
@@ -359,6 +378,7 @@ impl Reader {
             totals.unreadable_sources += 1;
             totals.units += 1;
         }
+        self.name_unreadable(&name);
         let content = Content::Rejected(Cut::Unreadable(format!("cannot be opened: {error}")));
         let units = vec![Unit { line: 1, item: None, byte: 0, content, shell: None }];
         Batch { source: name, bytes: Vec::new(), units, header: None }
@@ -449,7 +469,8 @@ impl Reader {
             ..Totals::default()
         });
         if is_finished {
-            self.rows = None;
+            let damaged = self.rows.take().filter(Rows::is_damaged);
+            damaged.into_iter().for_each(|rows| self.name_unreadable(rows.name()));
             self.totals_before = self.totals;
         }
         batch

@@ -204,6 +204,11 @@ impl Rows {
         self.json_bytes
     }
 
+    /// The source.
+    pub(super) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
     /// Whether it could not be read to its end.
     pub(super) fn is_damaged(&self) -> bool {
         self.is_damaged
