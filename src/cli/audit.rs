@@ -336,6 +336,9 @@ fn warn(report: &Report) {
             let _ = writeln!(err, "{WARNING}warning:{WARNING:#} {} {what}", safe(&place));
         }
     }
+    for check in report.checks.iter().filter(|check| check.records == 0) {
+        let _ = writeln!(err, "{WARNING}warning:{WARNING:#} {}: 0 records looked at", check.name);
+    }
     let others = report.other_streams.iter().map(|stream| ("(others)", stream));
     let named = report.streams.iter().map(|stream| (stream.name.as_deref().unwrap_or("(unknown)"), stream));
     for (name, stream) in named.chain(others).filter(|(_, stream)| stream.timestamps_backwards > 0) {

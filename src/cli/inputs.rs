@@ -274,7 +274,7 @@ impl Inputs {
     /// What a person has accepted.
     pub fn suppressions(&self, layers: &Layers, auditor: &Auditor) -> anyhow::Result<Suppressions> {
         let path = self.suppressions.path(layers, auditor.settings(), self.settings.isolated);
-        suppressions::read(path.as_deref(), auditor.library())
+        suppressions::read(path.as_deref(), |rule| auditor.knows_rule(rule))
     }
 
     /// The threads to use.

@@ -14,7 +14,7 @@ use llmverify::{
     config::{Layers, Settings},
     report::Report,
     rules::{
-        Library, Suppressions,
+        Suppressions,
         suppress::{FILE_NAME, KEY_BYTES},
     },
     text::excerpt::shown,
@@ -44,13 +44,13 @@ impl SuppressionArgs {
 }
 
 /// Reads the file at `path`, or none.
-pub fn read(path: Option<&Path>, library: &Library) -> anyhow::Result<Suppressions> {
+pub fn read(path: Option<&Path>, is_known: impl Fn(&str) -> bool) -> anyhow::Result<Suppressions> {
     let Some(path) = path else { return Ok(Suppressions::default()) };
     let file = path.display().to_string();
     let text = fs::read_to_string(path).with_context(|| format!("cannot read the suppressions {file}"))?;
     #[allow(clippy::disallowed_methods, reason = "the binary knows which day it is")]
     let today = jiff::Zoned::now().date();
-    Ok(Suppressions::parse(&file, &text, today, library)?)
+    Ok(Suppressions::parse(&file, &text, today, is_known)?)
 }
 
 /// Suppressions that draft: with the key of the file at `path`, or with a new one.

@@ -8,6 +8,7 @@ use std::{
 use toml::{Table, Value};
 
 use super::{Compat, FILE_NAME, Settings, nearest};
+use crate::{engines::check::Checks, verdict::signal_names};
 
 /// Which layer set a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +63,8 @@ impl Layers {
     pub fn parse(text: &str, path: &Path) -> Result<Layers, ConfigError> {
         let describe = |error: toml::de::Error| ConfigError(describe(&error, text, path));
         // Parsed alone first: only the text itself can say on which line the fault stands.
-        toml::from_str::<Settings>(text).map_err(describe)?;
+        let settings = toml::from_str::<Settings>(text).map_err(describe)?;
+        check_checks(&settings, text, path)?;
         let mut file = toml::from_str::<Table>(text).map_err(describe)?;
         anchor_paths(&mut file, path.parent().unwrap_or(Path::new("")));
         Ok(Layers { path: Some(path.to_owned()), file, command_line: Table::new() })
@@ -137,6 +139,22 @@ impl Layers {
     }
 }
 
+/// Refuses checks that cannot be used, with the line of the fault. Files that they name are read later.
+fn check_checks(settings: &Settings, text: &str, path: &Path) -> Result<(), ConfigError> {
+    #[derive(serde::Deserialize)]
+    struct Places {
+        #[serde(default)]
+        check: Vec<toml::Spanned<std::collections::BTreeMap<String, toml::Spanned<Value>>>>,
+    }
+    let any_schema = |_: &str| Ok("{}".to_owned());
+    let Err(fault) = Checks::new(&settings.check, &signal_names(), any_schema) else { return Ok(()) };
+    let places = toml::from_str::<Places>(text).ok();
+    let entry = places.as_ref().and_then(|places| places.check.get(fault.index));
+    let at = entry.map(|entry| entry.get_ref().get(fault.key).map_or(entry.span().start, |value| value.span().start));
+    let line = at.map_or(1, |at| 1 + text[..at.min(text.len())].matches('\n').count());
+    Err(ConfigError(format!("{}:{line}: {fault}", path.display())))
+}
+
 /// Makes the paths of a configuration file relative to that file, wherever the command runs.
 fn anchor_paths(file: &mut Table, folder: &Path) {
     let anchor = |value: &mut Value| {
@@ -158,6 +176,10 @@ fn anchor_paths(file: &mut Table, folder: &Path) {
     }
     if let Some(suppressions) = file.get_mut("rules").and_then(|rules| rules.get_mut("suppressions")) {
         anchor(suppressions);
+    }
+    if let Some(Value::Array(checks)) = file.get_mut("check") {
+        let schemas = checks.iter_mut().filter_map(|check| check.get_mut("json_schema"));
+        schemas.filter(|schema| schema.is_str()).for_each(anchor);
     }
     if let Some(Value::Table(schemas)) = file.get_mut("schemas") {
         schemas.iter_mut().filter_map(|(_, agreement)| agreement.get_mut("file")).for_each(anchor);

@@ -2,14 +2,12 @@
 //!
 //! - [`Settings`]: the tree; each engine's part is defined beside the engine
 //! - [`layers`]: which layer set what, and how the layers are merged
-//! - `nearest`: what was probably meant by an unknown name
 //! - [`template`]: the commented file that `llmverify init` writes
 //!
 //! Nothing inherits from anything but the defaults: one file counts, the nearest one upward from the working
 //! directory. Unknown keys are errors, with a suggestion.
 
 pub mod layers;
-mod nearest;
 pub mod template;
 
 use std::{collections::BTreeMap, mem};
@@ -19,7 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{
     assemble,
-    engines::{Question, facts, grounding, language, runtime, security, tools},
+    engines::{Question, check, facts, grounding, language, runtime, security, tools},
     history, input,
     reader::RecordReader,
     record::mapping::Mapping,
@@ -28,8 +26,8 @@ use crate::{
     writers::Writer,
 };
 
+pub use crate::text::nearest::nearest;
 pub use layers::{ConfigError, Layers, Origin};
-pub use nearest::nearest;
 
 /// The name of the configuration file.
 pub const FILE_NAME: &str = "llmverify.toml";
@@ -100,6 +98,8 @@ pub struct Settings {
     pub tools: BTreeMap<String, tools::profile::ToolProfile>,
     /// Ratios, priors and thresholds that were fitted on labelled records.
     pub calibration: CalibrationSettings,
+    /// Checks of your own: what must hold of every record, and what is expected of many.
+    pub check: Vec<check::Check>,
     /// What tokens cost, by model; the first pattern that matches counts.
     pub prices: Vec<Price>,
     /// What makes an audit fail.

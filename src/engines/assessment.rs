@@ -155,6 +155,8 @@ pub struct Signal {
     pub class: Class,
     /// Whether what it found did no harm (an attack that the model refused): its question is flagged at most.
     pub contained: bool,
+    /// Whether the configuration states what follows from it, so that no ceiling of its question holds that back.
+    pub is_stated: bool,
     /// Why it fired, as a clause without a full stop; empty when it did not.
     pub detail: Cow<'static, str>,
 }
@@ -175,6 +177,7 @@ impl Signal {
             fitted_log_odds: None,
             class: Class::Evidence,
             contained: false,
+            is_stated: false,
             detail: Cow::Borrowed(""),
         }
     }

@@ -6,6 +6,7 @@
 //! - [`facts`]: does what the answer states hold (arithmetic, knowledge, time, schema, identity)?
 //! - [`grounding`]: does the answer rest on the documents that were given to the model?
 //! - [`tools`]: does a tool result look real (schema, latency, pattern, length)?
+//! - [`check`]: does it hold what the user's configuration asserts?
 //!
 //! Two kinds of engine meet in the pipeline. An [`Engine`] sees one record, has no memory and runs in parallel. A
 //! [`BaselineEngine`] sees one [`Row`] of numbers and the stream's [`Baseline`], and runs in input order. Both answer
@@ -13,6 +14,7 @@
 //! which signals it gives ([`About`]); adding one is a file, a line in [`ABOUTS`], and a line where the pipeline makes it.
 
 pub mod assessment;
+pub mod check;
 pub mod facts;
 pub mod grounding;
 pub mod language;
@@ -100,6 +102,7 @@ pub const ABOUTS: &[About] = &[
     tools::length::ABOUT,
     tools::latency::SLOW_ABOUT,
     tools::error::ABOUT,
+    check::ABOUT,
 ];
 
 /// One record and what was computed of its texts, once, for all engines.

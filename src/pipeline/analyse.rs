@@ -10,6 +10,7 @@ use crate::{
     config::{GroupBy, Settings},
     engines::{
         Assessment, Engine, Row, View,
+        check::{self, Checks},
         facts::identity,
         language::compression,
         runtime::{fingerprint, token_rate},
@@ -19,7 +20,11 @@ use crate::{
     hash,
     reader::Parsed,
     record::{Kind, Note, Record},
-    report::{unread::UnreadLeaf, verdict_record::bounded},
+    report::{
+        prices::{Charge, PriceTable, Tokens},
+        unread::UnreadLeaf,
+        verdict_record::bounded,
+    },
     rules::{Scanner, Suppressions},
     text::Features,
 };
@@ -66,6 +71,8 @@ pub struct Analyst<'s> {
     pub engines: &'s [&'s dyn Engine],
     pub profiles: &'s HashMap<String, Profile>,
     pub agents: &'s agent::Policy,
+    pub checks: &'s Checks,
+    pub prices: &'s PriceTable,
     pub scanner: &'s Scanner,
     pub suppressions: &'s Suppressions,
 }
@@ -78,7 +85,7 @@ impl Analyse for Analyst<'_> {
         unread(unit, parsed)
     }
 
-    fn analyse<'a>(&self, mut record: Record<'a>) -> Told<'a> {
+    fn analyse<'a>(&self, mut record: Record<'a>, source: &str) -> Told<'a> {
         let stream = bounded(&stream_name(&record, self.settings.group_by));
         let mut row = row(&record, &stream);
         row.session_is_guessed = row.session.is_none() && record.scope.is_some();
@@ -88,8 +95,13 @@ impl Analyse for Analyst<'_> {
         }
         let mut assessments = Vec::new();
         let evidence = Evidence::of(&record, self.scanner, self.suppressions);
-        self.assess(&record, &evidence, &mut row, &mut assessments);
-        let Evidence { sensitive, suppressed, fingerprints, limits, .. } = evidence;
+        let checked = self.assess(&record, source, &evidence, &mut row, &mut assessments);
+        let Evidence { sensitive, mut suppressed, mut fingerprints, limits, .. } = evidence;
+        if let Some(said) = checked {
+            suppressed.extend(said.suppressed);
+            fingerprints.extend(said.fingerprints);
+            assessments.push((check::NAME, said.assessment));
+        }
         if record.kind == Kind::Tool {
             let profile = record.tool.as_deref().and_then(|tool| self.profiles.get(tool));
             tools::fill_row(&record, profile, &self.settings.engines.tools, &mut row);
@@ -106,10 +118,11 @@ impl Analyst<'_> {
     fn assess(
         &self,
         record: &Record<'_>,
+        source: &str,
         evidence: &Evidence<'_>,
         row: &mut Row,
         assessments: &mut Vec<(&'static str, Assessment)>,
-    ) {
+    ) -> Option<check::Said> {
         let prompt_text = join(record);
         let (prompt, response) =
             (Features::of_prompt(&prompt_text), Features::of(record.response.as_deref().unwrap_or("")));
@@ -123,6 +136,12 @@ impl Analyst<'_> {
                 assessments.push((engine.about().name, assessment));
             }
         }
+        let checked = if self.checks.of_record.is_empty() {
+            None
+        } else {
+            let cost = charge(record, self.prices).amount();
+            self.checks.assess(&view, source, cost, self.suppressions)
+        };
         if record.response.is_some() {
             if row.response_tokens.is_none() && self.settings.engines.token_rate.estimate_tokens {
                 row.response_tokens = Some(token_rate::estimated_tokens(response.words));
@@ -135,7 +154,15 @@ impl Analyst<'_> {
                     Some(compression::base_score(&prompt, &response, &self.settings.engines.compression));
             }
         }
+        checked
     }
+}
+
+/// What the tokens of a call cost.
+pub fn charge<'p>(record: &Record<'_>, prices: &'p PriceTable) -> Charge<'p> {
+    let tokens = [record.prompt_tokens, record.cached_tokens, counted_tokens(record)];
+    let [prompt, cached, response] = tokens.map(Option::unwrap_or_default);
+    prices.charge(record.model.as_deref(), Tokens { prompt, cached, response })
 }
 
 fn row(record: &Record<'_>, stream: &str) -> Row {

@@ -193,7 +193,7 @@ impl Analyse for AsItIs {
         unread(unit, parsed)
     }
 
-    fn analyse<'a>(&self, record: Record<'a>) -> Record<'a> {
+    fn analyse<'a>(&self, record: Record<'a>, _: &str) -> Record<'a> {
         record
     }
 }

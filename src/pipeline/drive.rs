@@ -58,8 +58,8 @@ pub trait Analyse: Sync {
     /// Looks at a unit as it was read, before its parts become records.
     fn read(&self, unit: &UnitOf<'_>, parsed: &Parsed<'_>) -> Option<Self::Read>;
 
-    /// Takes one record.
-    fn analyse<'a>(&self, record: Record<'a>) -> Self::Out<'a>;
+    /// Takes one record of a source.
+    fn analyse<'a>(&self, record: Record<'a>, source: &str) -> Self::Out<'a>;
 }
 
 /// A unit of the input.
@@ -313,7 +313,7 @@ impl<A: Analyse> Drive<'_, A> {
                     _ if !is_sampled => (Outcome::Skipped, None),
                     Ok(Entry::Record(record)) => {
                         let marks = Marks::of(&record, &place, false);
-                        (self.analyse(record), marks)
+                        (self.analyse(record, &place.source), marks)
                     }
                     Ok(Entry::Ignored(ignored)) => (Outcome::Ignored(ignored), None),
                     Ok(Entry::Fragment(_)) => (Outcome::Merged, None),
@@ -339,11 +339,11 @@ impl<A: Analyse> Drive<'_, A> {
     }
 
     /// A whole record, unless the window leaves it out.
-    fn analyse<'a>(&self, record: Record<'a>) -> Outcome<'a, A::Out<'a>> {
+    fn analyse<'a>(&self, record: Record<'a>, source: &str) -> Outcome<'a, A::Out<'a>> {
         if !self.filter.takes_time(record.timestamp_ms) {
             return Outcome::Skipped;
         }
-        Outcome::Record(self.analyst.analyse(record))
+        Outcome::Record(self.analyst.analyse(record, source))
     }
 
     /// Puts the parts of records in the next batches together, and pairs calls of tools with their results.
@@ -399,7 +399,7 @@ impl<A: Analyse> Drive<'_, A> {
             Whole::Record(_) => {
                 let Some(record) = joined.into_record() else { return (Outcome::Merged, None) };
                 let marks = Marks::of(&record, place, is_paired);
-                (self.analyse(record), marks)
+                (self.analyse(record, &place.source), marks)
             }
         }
     }

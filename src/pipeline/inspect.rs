@@ -217,7 +217,7 @@ impl Analyse for Inspector<'_> {
         (read.records > 0 || read.unread.is_some()).then(|| Box::new(read))
     }
 
-    fn analyse<'a>(&self, record: Record<'a>) -> Record<'a> {
+    fn analyse<'a>(&self, record: Record<'a>, _: &str) -> Record<'a> {
         record
     }
 }

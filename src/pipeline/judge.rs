@@ -4,7 +4,14 @@ use std::{borrow::Cow, mem, ops::Range};
 
 use crate::{
     config::{QuestionPolicies, Settings},
-    engines::{Assessment, Detail, Finding, Question, Signal, Tier, runtime::health},
+    engines::{
+        Assessment, Detail, Finding, Question, Signal, Tier,
+        check::{
+            Checks,
+            expect::{Measure, Quantity, Share},
+        },
+        runtime::health,
+    },
     hash,
     history::{Chart, Observation, Shift, spc::ControlPoint},
     input::Place,
@@ -14,16 +21,16 @@ use crate::{
         Measures, RejectedUnit, VerdictRecord,
         aggregate::STREAMS_MAX,
         coverage::Holds,
-        prices::{Charge, PriceTable, Tokens},
+        prices::{Charge, PriceTable},
         summary::Event,
-        verdict_record::{Identity, Judged, Problem, QUOTE_RULE, rfc3339},
+        verdict_record::{Identity, Judged, Problem, QUOTE_RULE, bounded, rfc3339},
         waterfall::{Explained, ShownText},
     },
     text::excerpt::{excerpt, quote, shown, unredacted, unredacted_quote, whole},
-    verdict::{Calibration, Decision, Verdict, judge::judge, verifiers::Verifiers},
+    verdict::{Calibration, Decision, Verdict, expectation::Sample, judge::judge, verifiers::Verifiers},
 };
 
-use super::analyse::{Call, UNKNOWN_STREAM, counted_tokens};
+use super::analyse::{Call, UNKNOWN_STREAM, charge, counted_tokens};
 
 /// Signals that most records have room for.
 const SIGNALS_USUAL: usize = 16;
@@ -200,12 +207,69 @@ impl<'a> Opinion<'a> {
         }
     }
 
+    /// What the call adds to what is expected of many: number of the check, group and sample.
+    pub fn samples(&self, checks: &Checks) -> Vec<(usize, Option<String>, Sample)> {
+        let record = &self.call.record;
+        let about = checks.of_many.iter().enumerate();
+        let about = about.filter(|(_, check)| check.takes(record, &self.place.source, &checks.pointers));
+        about
+            .map(|(index, check)| {
+                let group = check.group_by.of(record, &checks.pointers).map(|group| bounded(&group));
+                (index, group, self.sample(&check.expectation.measure))
+            })
+            .collect()
+    }
+
+    fn sample(&self, measure: &Measure) -> Sample {
+        let (record, decision) = (&self.call.record, self.verdict.decision);
+        match measure {
+            Measure::Records => Sample::Nothing,
+            Measure::Quantile(_, quantity) | Measure::Mean(quantity) | Measure::Total(quantity) => {
+                self.quantity(*quantity).map_or(Sample::Nothing, Sample::Number)
+            }
+            Measure::Rate(Share::Error) => Sample::Event(record.error.is_some() || self.call.row.is_error),
+            Measure::Rate(Share::Flagged) if decision == Decision::NotAssessed => Sample::Nothing,
+            Measure::Rate(Share::Blocked) if decision == Decision::NotAssessed => Sample::Nothing,
+            Measure::Rate(Share::Flagged) => Sample::Event(decision >= Decision::Flag),
+            Measure::Rate(Share::Blocked) => Sample::Event(decision == Decision::Block),
+            Measure::Rate(Share::Question(question)) => {
+                let answer = &self.verdict.answers[*question as usize];
+                let is_assessed = answer.not_assessed.is_none();
+                if is_assessed { Sample::Event(answer.decision >= Decision::Flag) } else { Sample::Nothing }
+            }
+            Measure::Rate(Share::Signal(id)) => {
+                let mut fired = self.signals.iter().filter(|signal| signal.id == id).map(|signal| signal.fired);
+                fired.next().map_or(Sample::Nothing, |first| Sample::Event(first || fired.any(|fired| fired)))
+            }
+        }
+    }
+
+    fn quantity(&self, quantity: Quantity) -> Option<f64> {
+        let record = &self.call.record;
+        let latency_ms = if record.kind == Kind::Llm { record.latency_ms } else { record.execution_time_ms };
+        let tokens = counted_tokens(record).map(|tokens| tokens as f64);
+        match quantity {
+            Quantity::LatencyMs => latency_ms,
+            Quantity::TtftMs => record.ttft_ms,
+            Quantity::TokensPerSecond => {
+                let seconds = latency_ms.filter(|latency| *latency > 0.0)? / 1000.0;
+                Some(tokens? / seconds)
+            }
+            Quantity::PromptTokens => record.prompt_tokens.map(|tokens| tokens as f64),
+            Quantity::ResponseTokens => tokens,
+            Quantity::Cost => self.charge().amount(),
+            Quantity::Trust => {
+                let grounding = self.assessments.iter().find_map(|(_, said)| said.grounding.as_ref());
+                grounding.map(|grounding| grounding.trust_score)
+            }
+            Quantity::Health => self.health.map(|(score, _)| score),
+            Quantity::Words => record.response.as_deref().map(|text| text.split_whitespace().count() as f64),
+        }
+    }
+
     /// What the tokens of the call cost.
     fn charge(&self) -> Charge<'a> {
-        let record = &self.call.record;
-        let tokens = [record.prompt_tokens, record.cached_tokens, counted_tokens(record)];
-        let [prompt, cached, response] = tokens.map(Option::unwrap_or_default);
-        self.prices.charge(record.model.as_deref(), Tokens { prompt, cached, response })
+        charge(&self.call.record, self.prices)
     }
 
     /// A hash of who the record is, the same in every run over any log that holds it: of its own id, else of what was

@@ -35,12 +35,14 @@ use std::{
     },
 };
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, bail};
 
 use crate::{
     config::{Compat, Settings},
     engines::{
-        BaselineEngine, Engine, facts,
+        BaselineEngine, Engine,
+        check::{self, Checks},
+        facts,
         tools::{Profile, ToolProfile, agent},
     },
     history::{History, Observation},
@@ -49,13 +51,14 @@ use crate::{
     record::Note,
     redact::Names,
     report::{
-        Badness, Floors, OnDemand, Partial, Report, comparison::Baseline, format::Renderer, prices::PriceTable,
+        Badness, Floors, OnDemand, Partial, Report, checks, comparison::Baseline, format::Renderer, prices::PriceTable,
         summary, verdict_record::Identity, waterfall::Explained,
     },
     rules::{Library, Rule, RuleError, Scanner, Suppressions, examples},
     verdict::{
         Calibration,
         gate::{ExitStatus, Reason},
+        signal_names,
     },
 };
 
@@ -79,6 +82,7 @@ pub struct Auditor {
     baseline_engines: Vec<Arc<dyn BaselineEngine>>,
     profiles: HashMap<String, Profile>,
     agents: Arc<agent::Policy>,
+    checks: Checks,
     scanner: Arc<Scanner>,
     suppressions: Suppressions,
     calibration: Calibration,
@@ -105,8 +109,11 @@ impl Auditor {
         let scanner = Arc::new(Scanner::of_rules(library(&settings)?, is_wanted));
         let agents = agent::Policy::new(&settings.agents).map_err(|why| anyhow!("[agents]: {why}"))?;
         let agents = Arc::new(agents);
+        let prices = PriceTable::new(&settings.prices).map_err(|why| anyhow!(why))?;
+        let checks = checks(&settings)?;
         Ok(Auditor {
-            reader: settings.reader(),
+            reader: settings.reader().with_extras(checks.pointers.clone()),
+            checks,
             engines: registry::engines(&settings, &scanner, &sources(&settings)?, &agents),
             agents,
             baseline_engines: registry::baseline_engines(&settings),
@@ -114,7 +121,7 @@ impl Auditor {
             scanner,
             suppressions: Suppressions::default(),
             calibration: calibration(&settings)?,
-            prices: PriceTable::new(&settings.prices).map_err(|why| anyhow!(why))?,
+            prices,
             baseline: None,
             show_sensitive: false,
             settings,
@@ -164,6 +171,11 @@ impl Auditor {
     /// The rules that the audit looks for, a user's own among them.
     pub fn library(&self) -> &Library {
         self.scanner.library()
+    }
+
+    /// Whether `rule` is one whose findings can be suppressed: a rule of the library, or a check of records.
+    pub fn knows_rule(&self, rule: &str) -> bool {
+        self.library().find(rule).is_some() || self.checks.of_record.iter().any(|check| check.id == rule)
     }
 
     /// Shows personal data and secrets in reports as they stand, for a person who looks into a case.
@@ -228,6 +240,7 @@ impl Auditor {
         for (name, limit, times) in limits {
             whole.limit(name, limit, times);
         }
+        let expectations = whole.take_expectations();
         let mut report = Report::new(whole, &totals(input), &self.settings.gate, &self.settings.engines.health);
         report.suppressions.name(&self.suppressions);
         let unmatched = self.reader.unmatched();
@@ -236,6 +249,10 @@ impl Auditor {
             report.gate.add(Reason { exit: ExitStatus::CouldNotAudit, rule: "map", message });
         }
         self.hide_names(&mut report);
+        let shown = |name: &str| self.names().shown(name).into_owned();
+        let (checks, reasons) = checks::summaries(&self.checks, &expectations, &report.details.signals, shown);
+        report.checks = checks;
+        reasons.into_iter().for_each(|reason| report.gate.add(reason));
         if let Some(baseline) = &self.baseline {
             report.compare(baseline);
         }
@@ -355,6 +372,9 @@ impl Auditor {
                         identity_hash: &|| opinion.identity_hash(),
                     };
                     partial.record(&opinion.identity(), &opinion.judged(), &opinion.measures(), &on_demand);
+                    for (check, group, sample) in opinion.samples(&self.checks) {
+                        partial.expect(check, &self.checks.of_many[check].expectation, group, sample);
+                    }
                     for shift in shifts.iter().flatten() {
                         partial.event(opinion.event(shift));
                     }
@@ -380,6 +400,8 @@ impl Auditor {
             engines: &engines,
             profiles: &self.profiles,
             agents: &self.agents,
+            checks: &self.checks,
+            prices: &self.prices,
             scanner: &self.scanner,
             suppressions: &self.suppressions,
         };
@@ -462,6 +484,16 @@ fn sources(settings: &Settings) -> Result<facts::Sources> {
         recency: Arc::new(facts::temporal::Index::new(dated).map_err(|why| anyhow!("[temporal]: {why}"))?),
         schemas: Arc::new(facts::schema::Schemas::new(&settings.schemas, tools, schema).map_err(|why| anyhow!(why))?),
     })
+}
+
+/// The checks of the user's own, ready to be asked; none when the engine does not run.
+fn checks(settings: &Settings) -> Result<Checks> {
+    let read = |file: &str| std::fs::read_to_string(file).map_err(|error| format!("cannot read {file}: {error}"));
+    let checks = Checks::new(&settings.check, &signal_names(), read).map_err(|fault| anyhow!(fault.to_string()))?;
+    if let Some(name) = checks.need_prices().filter(|_| settings.prices.is_empty()) {
+        bail!("{name} is about what calls cost, and the configuration has no [[prices]]");
+    }
+    Ok(if settings.runs(check::NAME) { checks } else { Checks::default() })
 }
 
 /// The tool profiles, ready to be used.

@@ -12,7 +12,7 @@ use crate::{
     },
     history,
     rules::Scanner,
-    verdict::Calibration,
+    verdict::{Calibration, signal_names},
 };
 
 /// The engines that judge a record by itself, in the order of reports.
@@ -108,17 +108,12 @@ pub fn check_engine_name(name: &str, known: &[&'static str]) -> Result<()> {
     }
 }
 
-/// The signals of all engines, and those of history.
-fn signals() -> Vec<&'static str> {
-    abouts().flat_map(|about| about.signals).map(|signal| signal.id).collect()
-}
-
 /// Whether all tables of `calibration`, which stands in `file`, are for signals that there are.
 ///
 /// # Errors
 /// When one is not; the message suggests the nearest.
 pub fn check_signals(file: &str, calibration: &Calibration) -> Result<()> {
-    let known = signals();
+    let known = signal_names();
     for question in Question::ALL {
         let mut ids = calibration.of(question).signals.keys();
         let Some(id) = ids.find(|id| !known.contains(&id.as_str())) else { continue };

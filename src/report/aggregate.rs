@@ -9,7 +9,7 @@
 //! [`PROBLEMS_LISTED_MAX`], [`WORST_MAX`] and [`ISSUES_MAX`]. Streams beyond the limit are counted together; which those are, only the
 //! ordered stage can know, and it comes with the record ([`Measures::is_beyond_limit`]).
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, mem};
 
 use super::{
     control::{ControlPoint, ControlSeries},
@@ -26,11 +26,15 @@ use super::{
 use crate::{
     engines::{
         Question, Severity,
+        check::expect::Expectation,
         language::refusal,
         runtime::{health, outcome::FAILED},
     },
     stats::histogram::Histogram,
-    verdict::{Answer, Decision, Verdict},
+    verdict::{
+        Answer, Decision, Verdict,
+        expectation::{GROUPS_MAX, Sample, Tallies},
+    },
 };
 
 /// No report tells more streams apart than this.
@@ -124,6 +128,8 @@ pub struct Partial {
     pub(super) events: Vec<Event>,
     pub(super) events_total: u64,
     pub(super) limits: BTreeMap<&'static str, LimitCounts>,
+    /// What is expected of many records, by the number of the check.
+    pub(super) expectations: BTreeMap<usize, Tallies>,
     /// How often each suppression took a hit out, by its index.
     pub(super) suppressed: BTreeMap<usize, u64>,
     /// What could be suppressed: rule and fingerprint, and where it was first seen.
@@ -316,6 +322,23 @@ impl Partial {
         self.cap_drafts();
     }
 
+    /// Counts a record of `group` for what the check of this number expects of many.
+    pub fn expect(&mut self, check: usize, expectation: &Expectation, group: Option<String>, sample: Sample) {
+        self.expectations.entry(check).or_default().add(expectation, group, sample);
+    }
+
+    /// What was counted of what is expected of many records.
+    pub fn take_expectations(&mut self) -> BTreeMap<usize, Tallies> {
+        for tallies in self.expectations.values() {
+            let times = tallies.beyond_limit();
+            if times > 0 {
+                let none = LimitCounts { limit: GROUPS_MAX as u64, times: 0 };
+                self.limits.entry("check_groups").or_insert(none).times += times;
+            }
+        }
+        mem::take(&mut self.expectations)
+    }
+
     /// Counts an item of a unit that holds many, from the second on; the reader has counted the unit once.
     pub fn further_item(&mut self) {
         self.ledger.further_items += 1;
@@ -418,6 +441,9 @@ impl Partial {
         self.events.extend(next.events);
         self.events.truncate(EVENTS_MAX);
         self.events_total += next.events_total;
+        for (check, tallies) in next.expectations {
+            self.expectations.entry(check).or_default().merge(tallies);
+        }
         for (what, place) in next.drafts {
             self.drafts.entry(what).or_insert(place);
         }

@@ -132,15 +132,16 @@ mod tests {
     fn issues_are_put_together_by_rule_and_stream() {
         let text = write(&samples::report());
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 4, "{text}");
+        assert_eq!(lines.len(), 5, "{text}");
         assert!(lines[0].starts_with("::error title=llmverify%3A max_rejected::"), "{text}");
+        assert!(lines[1].starts_with("::error title=llmverify%3A fail_on::"), "{text}");
         assert!(
-            lines[1].starts_with("::error file=app.jsonl,line=22,title=schema_mismatch in 1 record of get_weather::"),
+            lines[2].starts_with("::error file=app.jsonl,line=22,title=schema_mismatch in 1 record of get_weather::"),
             "{text}"
         );
-        assert!(lines[2].starts_with("::warning file=app.jsonl,line=21,"), "{text}");
+        assert!(lines[3].starts_with("::warning file=app.jsonl,line=21,"), "{text}");
         assert!(
-            lines[3].starts_with("::notice title=llmverify::llmverify audited 22 records: 1 blocked, 1 flagged"),
+            lines[4].starts_with("::notice title=llmverify::llmverify audited 22 records: 1 blocked, 1 flagged"),
             "{text}"
         );
     }

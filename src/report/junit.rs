@@ -83,9 +83,11 @@ fn gate(report: &Report) -> Suite {
         ("max_regression", policy.max_regression.is_some()),
     ];
     let case = |rule: &'static str| {
-        let reason = report.gate.reasons.iter().find(|reason| reason.rule == rule);
-        let outcome = reason.map_or(Outcome::Passed, |reason| {
-            let message = reason.message.clone();
+        let reasons: Vec<_> = report.gate.reasons.iter().filter(|reason| reason.rule == rule).collect();
+        let looks_at_nothing = report.checks.iter().any(|check| check.name == rule && check.records == 0);
+        let passed = if looks_at_nothing { Outcome::Skipped("no records".to_owned()) } else { Outcome::Passed };
+        let outcome = reasons.first().map_or(passed, |reason| {
+            let message = reasons.iter().map(|reason| reason.message.as_str()).collect::<Vec<_>>().join("; ");
             if reason.exit == ExitStatus::CouldNotAudit {
                 Outcome::CouldNotAudit(message)
             } else {
@@ -94,10 +96,10 @@ fn gate(report: &Report) -> Suite {
         });
         Case { class: "llmverify.gate".to_owned(), name: rule.to_owned(), outcome, text: String::new() }
     };
-    Suite {
-        name: "gate",
-        cases: asked.into_iter().filter(|(_, is_asked)| *is_asked).map(|(rule, _)| case(rule)).collect(),
-    }
+    let rules = asked.into_iter().filter(|(_, is_asked)| *is_asked).map(|(rule, _)| rule);
+    // What is asserted of every record has a case in each stream, under its question.
+    let expected = report.checks.iter().filter(|check| check.expect.is_some()).map(|check| check.name);
+    Suite { name: "gate", cases: rules.chain(expected).map(case).collect() }
 }
 
 /// The rules that bear on one question, by stream.

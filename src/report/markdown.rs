@@ -53,6 +53,7 @@ fn page(report: &Report) -> String {
     opening(report, &mut page);
     comparison(report, &mut page);
     questions(report, &mut page);
+    checks(report, &mut page);
     issues(report, &mut page);
     streams(report, &mut page);
     timeline(report, &mut page);
@@ -120,6 +121,31 @@ fn questions(report: &Report, page: &mut String) {
         );
     }
     page.push('\n');
+}
+
+fn checks(report: &Report, page: &mut String) {
+    let rows = report.check_rows();
+    if rows.is_empty() {
+        return;
+    }
+    page.push_str("### Checks\n\n");
+    head(page, &["name", "effect", "expected", "records", "measured", "95% interval", "outcome"]);
+    for of in rows.iter().take(ROWS_MAX) {
+        let outcome = if of.outcome == "fails" { "**fails**".to_owned() } else { of.outcome.to_owned() };
+        row(
+            page,
+            &[
+                code(&of.name, NAME_CHARS_MAX),
+                of.effect.to_owned(),
+                inline(&of.expect).into_owned(),
+                grouped(of.records),
+                inline(&of.measured).into_owned(),
+                inline(&of.interval).into_owned(),
+                outcome,
+            ],
+        );
+    }
+    more(page, rows.len());
 }
 
 fn issues(report: &Report, page: &mut String) {

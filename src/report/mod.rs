@@ -25,6 +25,7 @@
 
 pub mod aggregate;
 pub mod catalogue;
+pub mod checks;
 pub mod comparison;
 pub mod control;
 pub mod coverage;

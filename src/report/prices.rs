@@ -144,6 +144,13 @@ pub enum Charge<'p> {
     Of(&'p str, u128),
 }
 
+impl Charge<'_> {
+    /// How much of its currency; `None` where that is not known, or nothing has a price.
+    pub fn amount(self) -> Option<f64> {
+        if let Charge::Of(_, pico) = self { Some(pico as f64 / PICO) } else { None }
+    }
+}
+
 /// Costs by currency, while they are counted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Costs {

@@ -10,6 +10,7 @@ use super::{
         CALIBRATION_BINS, CalibrationCounts, EVENTS_MAX, PROBLEMS_LISTED_MAX, Partial, QuestionCounts,
         REJECTED_LISTED_MAX, STREAMS_MAX, SignalCounts, StreamCounts,
     },
+    checks::CheckSummary,
     comparison::Comparison,
     control::{ControlBucket, ControlSeries},
     coverage::Coverage,
@@ -77,6 +78,9 @@ pub struct Report {
     pub top: Top,
     /// Rules on flagged and blocked records, and how a later run knows them again.
     pub issues: IssueSummary,
+    /// The checks of the configuration; absent when there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckSummary>,
     /// What the tokens cost, by the prices of the configuration.
     pub cost: Vec<Cost>,
     /// What no price fits; absent when there is nothing.
@@ -557,6 +561,7 @@ impl Report {
             top: Top { signals: top_signals(&all), findings: top_findings(&whole), records: top_records },
             cost: all.costs.finish(),
             unpriced: all.costs.unpriced(),
+            checks: Vec::new(),
             comparison: None,
             details: Details { worst: whole.worst, ..details },
             issues: issues(whole.issues, whole.issues_total, &all),

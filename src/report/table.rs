@@ -10,6 +10,7 @@ use anstyle::Style;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, presets};
 
 use super::{
+    checks,
     format::Format,
     prices::{Cost, Unpriced},
     summary::{Event, Input, QuestionSummary, Report, StreamSummary},
@@ -52,6 +53,7 @@ impl Format for Table {
         comparison(report, &mut page);
         verdicts(report, &mut page);
         questions(report, &mut page);
+        checks(report, &mut page);
         streams(report, &mut page);
         events(report, &mut page);
         timeline(report, &mut page);
@@ -198,6 +200,31 @@ fn questions(report: &Report, page: &mut Page) {
         ]
     };
     page.grid(&columns, report.questions.iter().map(|(question, summary)| row(question.as_str(), summary)));
+}
+
+fn checks(report: &Report, page: &mut Page) {
+    let rows = report.check_rows();
+    if rows.is_empty() {
+        return;
+    }
+    page.heading("Checks");
+    let columns = [
+        Column::text("check"),
+        Column::text("effect").wide(),
+        Column::flexible("expected").wide(),
+        Column::number("records"),
+        Column::number("measured"),
+        Column::text("95% interval").wide(),
+        Column::text(""),
+    ];
+    let row = |row: &checks::Row| {
+        let name = clip(&row.name, NAME_CHARS_MAX);
+        let measured = if row.records == 0 { dash() } else { row.measured.clone() };
+        let cells = [row.effect.to_owned(), row.expect.clone(), grouped(row.records), measured, row.interval.clone()];
+        let [effect, expect, records, measured, interval] = cells;
+        [name.into_owned(), effect, expect, records, measured, interval, row.outcome.to_owned()]
+    };
+    page.grid(&columns, rows.iter().map(row));
 }
 
 fn streams(report: &Report, page: &mut Page) {

@@ -12,6 +12,7 @@
 //! - [`quantity`]: numbers, number words and units
 //! - [`spelling`]: which words hardly any language has
 //! - [`json_part`]: the JSON inside of the text, parsed once
+//! - [`nearest`]: what was probably meant by an unknown name
 //! - [`excerpt`]: the only way by which raw text reaches a report
 //!
 //! Engines read [`Features`] and do not loop over the text again, except where they report a finding.
@@ -26,6 +27,7 @@ pub mod json_part;
 pub mod keywords;
 pub mod lexicon;
 pub mod lines;
+pub mod nearest;
 pub mod phrases;
 pub mod quantity;
 pub mod sentence;

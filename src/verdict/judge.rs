@@ -156,6 +156,13 @@ pub fn judge(signals: &[Signal], policies: &[Policy; 4], absences: &[&'static st
         let contained = about().any(|signal| signal.fired && signal.contained);
         let decision = policy.decide(posterior, fired);
         let decision = if contained { decision.min(Decision::Flag) } else { decision };
+        // A check of the user's own says itself what follows.
+        let stated = about().filter(|signal| signal.fired && signal.is_stated).map(|signal| signal.class).max();
+        let decision = decision.max(match stated {
+            Some(Class::Proof) => Decision::Block,
+            Some(Class::Fact) => Decision::Flag,
+            Some(Class::Evidence) | None => Decision::NotAssessed,
+        });
         Answer {
             question,
             not_assessed: None,
@@ -215,6 +222,20 @@ mod tests {
             let answer = &verdict.answers[Question::Attacked as usize];
             assert_eq!(answer.decision, expected, "{class:?} {fired}");
             assert_eq!(answer.class, if fired { class } else { Class::Evidence });
+        }
+    }
+
+    #[test]
+    fn no_ceiling_holds_back_what_the_configuration_states() {
+        let policies = [Policy { ceiling: Decision::Flag, ..Policy::default() }; 4];
+        for (class, is_stated, expected) in [
+            (Class::Proof, false, Decision::Flag),
+            (Class::Proof, true, Decision::Block),
+            (Class::Fact, true, Decision::Flag),
+            (Class::Evidence, true, Decision::Accept),
+        ] {
+            let signal = Signal { class, is_stated, ..attacked(1.0, false, false) };
+            assert_eq!(judge(&[signal], &policies, &ABSENCES).decision, expected, "{class:?} {is_stated}");
         }
     }
 

@@ -58,6 +58,7 @@ impl Format for Html {
             ("comparison", comparison(report)),
             ("timeline", timeline(report)),
             ("questions", questions(report)),
+            ("checks", checks(report)),
             ("streams", streams(report)),
             ("distributions", charts::distributions(report)),
             ("control", charts::control(report)),
@@ -342,6 +343,34 @@ fn rules(report: &Report) -> String {
     }
     out.push_str("</table></div>");
     more(&mut out, rules.len(), ROWS_SHOWN_MAX);
+    out
+}
+
+fn checks(report: &Report) -> String {
+    let rows = report.check_rows();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from(
+        "<section id=\"checks\"><h2>Checks</h2><div class=\"scroll\"><table><thead><tr><th>check</th><th>effect</th>\
+         <th>expected</th><th class=\"n\">records</th><th class=\"n\">measured</th><th>95% interval</th><th></th></tr></thead>",
+    );
+    for row in &rows {
+        let outcome = text(row.outcome);
+        let outcome = if row.outcome == "fails" { format!("<b>{outcome}</b>") } else { outcome };
+        let _ = write!(
+            out,
+            "<tr><th scope=\"row\"><code>{}</code></th><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+             <td>{}</td><td>{outcome}</td></tr>",
+            clipped(&row.name, NAME_CHARS_MAX),
+            row.effect,
+            clipped(&row.expect, TEXT_CHARS_MAX),
+            grouped(row.records),
+            text(&row.measured),
+            text(&row.interval),
+        );
+    }
+    out.push_str("</table></div></section>");
     out
 }
 

@@ -55,6 +55,8 @@ const RECORD_SEPARATOR: u8 = 0x1e;
 #[derive(Clone, Default)]
 pub struct RecordReader {
     mapping: Mapping,
+    /// JSON Pointers of values that are kept beside the fields of the record.
+    extras: Arc<[String]>,
     writer: Option<&'static Writer>,
     /// The mapped fields that were found somewhere, as bits.
     mapped: Arc<AtomicU64>,
@@ -100,6 +102,22 @@ impl RecordReader {
     #[must_use]
     pub fn with_writer(self, writer: Option<&'static Writer>) -> RecordReader {
         RecordReader { writer, ..self }
+    }
+
+    /// Keeps the values at these JSON Pointers, into the object that a record is read from, beside its fields. Records that
+    /// are put together from several units have none.
+    #[must_use]
+    pub fn with_extras(self, pointers: Vec<String>) -> RecordReader {
+        RecordReader { extras: pointers.into(), ..self }
+    }
+
+    /// The values that are kept beside the fields, as text: a string as it stands, anything else as JSON.
+    fn extras(&self, tree: &Json<'_>) -> Vec<(u32, String)> {
+        let found = (0..).zip(self.extras.iter()).filter_map(|(index, pointer)| {
+            let value = tree.pointer(pointer).filter(|value| !value.is_null())?;
+            Some((index, value.as_str().map_or_else(|| value.to_compact_string(), str::to_owned)))
+        });
+        found.collect()
     }
 
     /// What puts the parts of records together that this reader gives.
@@ -374,7 +392,7 @@ impl RecordReader {
         else {
             return self.native(tree, source, base);
         };
-        let mapped = self.mapping.find(&tree);
+        let (mapped, extras) = (self.mapping.find(&tree), self.extras(&tree));
         let mut entries = Entries::default();
         writer.read(tree, &mut entries);
         let rejected = |reason| Rejected { byte: base, reason };
@@ -387,6 +405,11 @@ impl RecordReader {
             self.used(bits(&mapped));
             native::overlay(record, mapped);
         }
+        for outcome in outcomes.iter_mut().filter(|_| !extras.is_empty()) {
+            if let Ok(Entry::Record(record)) = outcome {
+                record.extras.clone_from(&extras);
+            }
+        }
         Ok(match outcomes.len() {
             1 => Values::One(outcomes.remove(0)),
             _ => Values::Many(outcomes),
@@ -394,11 +417,12 @@ impl RecordReader {
     }
 
     fn native<'a>(&self, tree: Json<'a>, source: &[u8], base: usize) -> Result<Values<'a>, Json<'a>> {
-        let mapped = self.mapping.find(&tree);
+        let (mapped, extras) = (self.mapping.find(&tree), self.extras(&tree));
         let used = bits(&mapped);
         let reason = match native::read_call(tree, mapped, source) {
-            Ok(record) => {
+            Ok(mut record) => {
                 self.used(used);
+                record.extras = extras;
                 let entry = self.tidied(Entry::Record(record));
                 return Ok(Values::One(entry.map_err(|reason| Rejected { byte: base, reason })));
             }

@@ -142,6 +142,8 @@ pub struct Record<'a> {
     pub scope: Option<u64>,
     /// The hash of the prompt as the log has it, where documents were cut out of it.
     pub logged_prompt: Option<u64>,
+    /// Values of the log's own that were asked for beside the fields above: the number of the pointer, and the value as text.
+    pub extras: Vec<(u32, String)>,
     /// What the reader of the record should know, and what keeps no field from being used.
     pub notes: Notes,
     /// Fields that were present but could not be used as they stand.
@@ -190,6 +192,7 @@ impl<'a> Record<'a> {
             span: None,
             scope: None,
             logged_prompt: None,
+            extras: Vec::new(),
             notes: Notes::default(),
             problems: Vec::new(),
         }
@@ -285,6 +288,7 @@ impl<'a> Record<'a> {
             span: self.span.map(|span| Box::new(span.into_owned())),
             scope: self.scope,
             logged_prompt: self.logged_prompt,
+            extras: self.extras,
             notes: self.notes,
             problems: self.problems,
         }
