@@ -1,8 +1,8 @@
 //! The command line as files: each file under `tests/cmd` is a command, what it prints, and its exit status.
 //!
 //! `TRYCMD=overwrite cargo test --test cli` writes what the commands print now; read what changed. A line `...` stands
-//! for any number of lines, and stays. The `console` blocks of README.md are
-//! such commands too.
+//! for any number of lines, and stays. The `console` blocks of README.md and
+//! docs/checks.md are such commands too.
 
 #[test]
 fn commands_print_what_their_files_say() {
@@ -14,5 +14,5 @@ fn commands_print_what_their_files_say() {
 
 #[test]
 fn the_readme_shows_what_is_printed() {
-    trycmd::TestCases::new().env("NO_COLOR", "1").case("README.md").run();
+    trycmd::TestCases::new().env("NO_COLOR", "1").case("README.md").case("docs/checks.md").run();
 }

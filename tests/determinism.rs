@@ -29,6 +29,44 @@ fn threads_and_batches_change_nothing() {
     }
 }
 
+/// What checks expect of groups, and which of too many groups are told apart.
+#[test]
+fn threads_and_batches_change_no_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("checks.toml");
+    fs::write(
+        &config,
+        "[[check]]\nname = 'slow'\nexpect = 'p95_latency_ms < 900'\ngroup_by = 'id'\nmin_records = 1\n\
+         [[check]]\nname = 'long'\nmax_words = 60\n[[check]]\nname = 'mean'\nexpect = 'mean_latency_ms < 1'\ngroup_by = 'session'\n",
+    )
+    .unwrap();
+    let log = folder.path().join("log.jsonl");
+    let mut lines = String::new();
+    for i in 0..1_500 {
+        let (id, latency) = (i * 7919 % 1_009, 800 + i % 300);
+        let _ = writeln!(
+            lines,
+            "{{\"id\":\"{id}\",\"model\":\"m\",\"session_id\":\"s{}\",\"response\":\"It left today.\",\"latency_ms\":{latency}}}",
+            i % 3
+        );
+    }
+    fs::write(&log, lines).unwrap();
+    let run = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_llmverify"))
+            .args(["audit", "--format", "json", "--config", config.to_str().unwrap(), log.to_str().unwrap()])
+            .args(arguments)
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let reference = run(&["--threads", "1"]);
+    assert!(reference.contains("check_groups") && reference.contains("(others)"), "{reference}");
+    for (threads, batch_bytes) in [("1", "1"), ("2", "700"), ("7", "5000")] {
+        let output = run(&["--threads", threads, "--batch-bytes", batch_bytes]);
+        assert!(output == reference, "differs with {threads} threads and batches of {batch_bytes}");
+    }
+}
+
 /// Records that span units: the same bytes, whatever falls into one batch, and the same sample.
 #[test]
 fn what_is_put_together_is_the_same_whatever_the_batches() {

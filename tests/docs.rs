@@ -23,6 +23,9 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
             ("verdict/verifiers.rs", "verifiers"),
             ("verdict/service.rs", ""),
             ("verdict/gate.rs", "gate"),
+            ("engines/check/mod.rs", ""),
+            ("engines/check/expect.rs", ""),
+            ("verdict/expectation.rs", ""),
         ],
     ),
     (
@@ -465,4 +468,13 @@ fn every_engine_file_is_on_the_page() {
 #[test]
 fn links_become_code() {
     assert_eq!(unlink("[`A`] and [`b`](c::d), [x]"), "`A` and `b`, [x]");
+}
+
+#[test]
+fn the_examples_of_checks_are_those_that_are_tested() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/checks.md")).unwrap();
+    let blocks: Vec<&str> =
+        page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect();
+    assert_eq!(blocks.join("\n"), fs::read_to_string(root.join("fixtures/cli/checks.toml")).unwrap());
 }

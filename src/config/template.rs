@@ -55,6 +55,17 @@ const EXAMPLES: &str = r#"
 # type = "exclude"
 # params = { terms = ["as an AI language model"] }
 
+# Checks of your own: what must hold of every record, and what is expected of many; see docs/checks.md.
+# [[check]]
+# name = "cites"
+# model = "rag-*"                       # also kind, tool, session, path, where
+# must_match = '\[\d+\]'                # also must_not_match, not_empty, json_schema, language, max_words, max_latency_ms, max_cost
+# effect = "flag"                       # or "block"
+# [[check]]
+# name = "errors"
+# expect = "error_rate < 2%"            # also p95_latency_ms < 5000, refusal_rate < 2%, mean_trust > 0.8
+# group_by = "model"
+
 # What tokens cost, for a sum per model and in total; the first pattern that matches counts.
 # [[prices]]
 # model = "gpt-4o-mini*"

@@ -19,12 +19,22 @@ pub fn find(id: &str) -> Option<&'static SignalAbout> {
 
 /// The title of the rule `id`: its sentence, or its name where there is none.
 pub fn title(id: &str) -> &str {
-    find(id).map_or(id, |signal| signal.title)
+    let unknown = if is_check(id) { "A check of the configuration does not hold." } else { id };
+    find(id).map_or(unknown, |signal| signal.title)
+}
+
+/// Whether a rule is a check of the user's own.
+fn is_check(id: &str) -> bool {
+    id.starts_with(engines::check::PREFIX)
 }
 
 /// What to look at first.
 pub fn help(id: &str) -> &'static str {
-    find(id).map_or("`llmverify explain` shows why a record was judged as it was.", |signal| signal.help)
+    let unknown = match is_check(id) {
+        true => "Look at the record, and at the check of this name in the configuration.",
+        false => "`llmverify explain` shows why a record was judged as it was.",
+    };
+    find(id).map_or(unknown, |signal| signal.help)
 }
 
 /// Tags of the rule: its question, `security` where that is about security, and OWASP's numbers.

@@ -211,7 +211,7 @@ fn checks(report: &Report, page: &mut Page) {
     let columns = [
         Column::text("check"),
         Column::text("effect").wide(),
-        Column::flexible("expected").wide(),
+        Column::text("expected").wide(),
         Column::number("records"),
         Column::number("measured"),
         Column::text("95% interval").wide(),

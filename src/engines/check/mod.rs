@@ -4,7 +4,7 @@
 //! that has what the assertion looks at, the signal `check/NAME` is looked for, and fires when one of the assertions does
 //! not hold. With the effect `flag` it is a fact, with `block` a proof that no ceiling of its question holds back. A check
 //! that holds says nothing for or against its question. What is expected of many records ([`expect`]) is counted by the
-//! report and decided by [`crate::verdict::expectation`].
+//! report and decided where verdicts are (`verdict/expectation.rs`).
 //!
 //! **Range**: 0 (all checks hold) to 1 (none does): the share of the checks that do not.
 //!
