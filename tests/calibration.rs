@@ -63,7 +63,7 @@ fn a_calibration_gains_and_the_audit_takes_it() {
     // What stands there of other questions stays.
     let written = fs::read_to_string(&file).unwrap();
     fs::write(&file, format!("{written}\n[leaking]\nprior = 0.25\n")).unwrap();
-    succeed(&["calibrate", LOG, config, profile, "-o", &file, "--fusion", "temperature"]);
+    succeed(&["calibrate", LOG, config, profile, "-o", &file, "--fusion", "temperature", "--force"]);
     let again = fs::read_to_string(&file).unwrap();
     assert!(again.contains("prior = 0.25") && again.contains("temperature = "), "{again}");
 }
@@ -166,7 +166,7 @@ fn what_cannot_be_meant_is_refused_and_no_file_that_is_read_is_written() {
     for (name, of) in [(&log, LOG), (&settings, PROFILE[1])] {
         assert_eq!(fs::read(name).unwrap(), fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(of)).unwrap());
     }
-    let said = String::from_utf8(calibrate(&["-o", &out]).stdout).unwrap();
+    let said = String::from_utf8(calibrate(&["-o", &out, "--force"]).stdout).unwrap();
     assert!(said.contains("more of them will be; --best-f1, --false-alarm-rate or --cost"), "{said}");
     let misspelt = fs::read_to_string(&out).unwrap().replace("signals.schema_mismatch", "signals.schema_mismach");
     fs::write(&out, misspelt).unwrap();
@@ -202,4 +202,34 @@ fn an_empty_file_has_nothing_to_measure() {
     let output = run(&["eval", &log, "--isolated"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no audited record has a label"));
+}
+
+#[test]
+fn what_ranks_no_better_is_not_written_unless_it_is_forced() {
+    use std::fmt::Write as _;
+    let folder = tempfile::tempdir().unwrap();
+    let (log, file) = (path(&folder, "noise.jsonl"), path(&folder, "calibration.toml"));
+    // Labels that have nothing to do with the calls: every signal that varies looks like luck.
+    let mut lines = String::new();
+    for i in 0_u64..160 {
+        let mixed = i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+        let (label, temperature) = (mixed & 1, 10 + (mixed >> 8) % 19);
+        let sure = if mixed & 2 == 0 { "It is absolutely, definitely certain that it" } else { "It" };
+        let answer =
+            format!("{sure} is {temperature} degrees in Lyon, and 3 + {} = {}.", i % 7, 3 + i % 7 + (mixed >> 20) % 2);
+        let _ = writeln!(
+            lines,
+            "{{\"id\":\"n{i}\",\"model\":\"m\",\"prompt\":\"Lyon?\",\"response\":\"{answer}\",\"label\":{label}}}"
+        );
+    }
+    fs::write(&log, lines).unwrap();
+    let args = ["calibrate", "--isolated", &log, "-o", &file];
+    let refused = run(&args);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("not written: it ranks no better"), "{said}");
+    assert!(!Path::new(&file).exists());
+    let forced = run(&[&args[..], &["--force"]].concat());
+    assert_eq!(forced.status.code(), Some(0));
+    assert!(Path::new(&file).exists() && String::from_utf8_lossy(&forced.stderr).contains("warning: it ranks"));
 }

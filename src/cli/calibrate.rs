@@ -23,7 +23,7 @@ use llmverify::{
 
 use super::{
     labelled::LabelledInputs,
-    style::{FAINT, STRONG},
+    style::{FAINT, STRONG, WARNING},
 };
 
 /// Fits likelihood ratios, weights and priors on labelled records, and says what they gain.
@@ -35,8 +35,9 @@ Examples:
   llmverify calibrate log.jsonl --labels labels.jsonl -o calibration.toml --cost 10:1
   llmverify audit log.jsonl --calibration calibration.toml
 
-What it gains is measured on records that the fit did not see, whole groups at a time. A file that
-exists keeps what it holds of other questions.")]
+What it gains is measured on records that the fit did not see, whole groups at a time. What ranks no
+better than before is not written (exit status 1) without --force. A file that exists keeps what it
+holds of other questions.")]
 pub struct Args {
     #[command(flatten)]
     labelled: LabelledInputs,
@@ -64,6 +65,9 @@ pub struct Args {
     /// Flag from the threshold with the highest F1.
     #[arg(long, help_heading = "Threshold", group = "target")]
     best_f1: bool,
+    /// Write also what ranks no better than before on records that the fit did not see.
+    #[arg(long, help_heading = "Output")]
+    force: bool,
     /// What the labels are, in words, for the file.
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, help_heading = "Output")]
     source: String,
@@ -123,11 +127,22 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         Ok(fitted) => fitted,
         Err(refusal) => bail!("not calibrated: {refusal}"),
     };
+    if let Some(objection) = fitted.gain.objection() {
+        show(question, &fitted, study.unlabelled)?;
+        let word = if args.force { "warning" } else { "not written" };
+        let hint = if args.force { "" } else { "; --force writes it anyway" };
+        anstream::eprintln!("{WARNING}{word}:{WARNING:#} {objection}{hint}");
+        if !args.force {
+            return Ok(ExitStatus::PolicyViolated.merge(status));
+        }
+    } else {
+        show(question, &fitted, study.unlabelled)?;
+    }
     *calibration.of_mut(question) = fitted.calibration.of(question).clone();
     let usual = QuestionPolicies::default().of(question).prior;
     let text = format!("# Written by `llmverify calibrate`; audit with --calibration.\n{}", calibration.to_toml()?);
     fs::write(&args.out, text).with_context(|| format!("cannot write {}", args.out.display()))?;
-    show(question, &fitted, study.unlabelled, &args.out)?;
+    writeln!(anstream::stdout().lock(), "written to {}", args.out.display())?;
     say_what_moves(usual, study.flag_from, fitted.calibration.of(question))?;
     Ok(status)
 }
@@ -163,7 +178,7 @@ fn what_moves(usual: f64, flag_from: Option<f64>, fitted: &QuestionCalibration) 
     ))
 }
 
-fn show(question: Question, fitted: &fitting::Fitted, unlabelled: u64, path: &Path) -> anyhow::Result<()> {
+fn show(question: Question, fitted: &fitting::Fitted, unlabelled: u64) -> anyhow::Result<()> {
     let of = fitted.calibration.of(question);
     let about = of.provenance.clone().unwrap_or_default();
     let mut out = anstream::stdout().lock();
@@ -187,6 +202,10 @@ fn show(question: Question, fitted: &fitting::Fitted, unlabelled: u64, path: &Pa
     for (name, value) in rows {
         writeln!(out, "{name:<28} {:>8} {:>8}", shown(value(&fitted.before)), shown(value(&fitted.after)))?;
     }
+    for (what, interval) in [("auroc", fitted.gain.auroc), ("log_loss", fitted.gain.log_loss)] {
+        let Some((low, high)) = interval else { continue };
+        writeln!(out, "{FAINT}change of {what}: {low:+.3} to {high:+.3} (95% confidence){FAINT:#}")?;
+    }
     writeln!(out, "\n{FAINT}{:<28} {:>8} {:>8} {:>8}{FAINT:#}", "signal", "weight", "least", "most")?;
     let temperature = of.temperature.unwrap_or(1.0);
     for (id, table) in &of.signals {
@@ -209,7 +228,6 @@ fn show(question: Question, fitted: &fitting::Fitted, unlabelled: u64, path: &Pa
             shown(confusion.false_alarm_rate())
         )?;
     }
-    writeln!(out, "written to {}", path.display())?;
     Ok(())
 }
 

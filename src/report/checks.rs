@@ -1,7 +1,7 @@
 //! The checks of the user's own: on how many records each was looked for, on how many it does not hold, and what is measured
 //! of what is expected of many.
 
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -120,7 +120,7 @@ pub fn summaries(
         let judged = tallies.judge(check).into_iter();
         let mut groups: Vec<GroupSummary> =
             judged.map(|(name, judged)| GroupSummary::new(check, name.as_deref().map(&shown), judged)).collect();
-        groups.sort_by_key(|group| rank(group.outcome));
+        groups.sort_by_key(|group| (rank(group.outcome), Reverse(group.records)));
         let failing = groups.iter().filter(|group| group.outcome == Outcome::Fails).count();
         let (total, records) = (groups.len() as u64, tallies.records());
         let mut summary = CheckSummary {

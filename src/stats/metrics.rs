@@ -289,32 +289,46 @@ impl Ranking {
         seed: u64,
         measure: impl Fn(&Ranking) -> [Option<f64>; N],
     ) -> [Option<(f64, f64)>; N] {
-        let groups: BTreeMap<usize, usize> =
-            self.items.iter().map(|item| (item.group, 0)).collect::<BTreeMap<_, _>>().into_keys().zip(0..).collect();
-        let places: Vec<usize> = self.items.iter().map(|item| groups[&item.group]).collect();
-        let mut random = SplitMix64::new(seed);
-        let mut drawn = self.clone();
-        let mut seen: [Vec<f64>; N] = std::array::from_fn(|_| Vec::with_capacity(resamples));
-        for _ in 0..resamples {
-            let mut counts = vec![0.0; groups.len()];
-            for _ in 0..groups.len() {
-                counts[random.below(groups.len())] += 1.0;
-            }
-            for ((item, own), place) in drawn.items.iter_mut().zip(&self.items).zip(&places) {
+        intervals([self], resamples, seed, |[drawn]| measure(drawn))
+    }
+}
+
+/// As [`Ranking::intervals`], of what `measure` returns of several rankings of the same groups, for which the same groups are
+/// drawn each time: so are two scores of the same records compared.
+pub fn intervals<const M: usize, const N: usize>(
+    rankings: [&Ranking; M],
+    resamples: usize,
+    seed: u64,
+    measure: impl Fn(&[Ranking; M]) -> [Option<f64>; N],
+) -> [Option<(f64, f64)>; N] {
+    let all = rankings.iter().flat_map(|ranking| &ranking.items);
+    let groups: BTreeMap<usize, usize> =
+        all.map(|item| (item.group, 0)).collect::<BTreeMap<_, _>>().into_keys().zip(0..).collect();
+    let places = rankings.map(|ranking| ranking.items.iter().map(|item| groups[&item.group]).collect::<Vec<usize>>());
+    let mut random = SplitMix64::new(seed);
+    let mut drawn = rankings.map(Ranking::clone);
+    let mut seen: [Vec<f64>; N] = std::array::from_fn(|_| Vec::with_capacity(resamples));
+    for _ in 0..resamples {
+        let mut counts = vec![0.0; groups.len()];
+        for _ in 0..groups.len() {
+            counts[random.below(groups.len())] += 1.0;
+        }
+        for ((drawn, own), places) in drawn.iter_mut().zip(&rankings).zip(&places) {
+            for ((item, own), place) in drawn.items.iter_mut().zip(&own.items).zip(places) {
                 item.weight = own.weight * counts[*place];
             }
-            for (values, value) in seen.iter_mut().zip(measure(&drawn)) {
-                values.extend(value);
-            }
         }
-        seen.map(|mut values| {
-            if values.is_empty() || values.len() * 2 < resamples {
-                return None;
-            }
-            values.sort_by(f64::total_cmp);
-            Some((quantile(&values, INTERVAL_OUTSIDE / 2.0), quantile(&values, 1.0 - INTERVAL_OUTSIDE / 2.0)))
-        })
+        for (values, value) in seen.iter_mut().zip(measure(&drawn)) {
+            values.extend(value);
+        }
     }
+    seen.map(|mut values| {
+        if values.is_empty() || values.len() * 2 < resamples {
+            return None;
+        }
+        values.sort_by(f64::total_cmp);
+        Some((quantile(&values, INTERVAL_OUTSIDE / 2.0), quantile(&values, 1.0 - INTERVAL_OUTSIDE / 2.0)))
+    })
 }
 
 /// Probabilities are kept this far away from 0 and 1 where their logarithm is taken.

@@ -8,6 +8,10 @@
 //!
 //! Cross-validation keeps whole groups together; thresholds are chosen on posteriors out of fold.
 //!
+//! Whether it gains is told by the difference to the posteriors with which the records were judged, with 95% intervals over
+//! resamples of whole groups ([`Gain`]): the area under the ROC curve is surely above chance, and surely larger than before; or not
+//! surely smaller, while the log loss is surely lower.
+//!
 //! **Range**: see [`fit`](crate::stats::fit).
 //!
 //! **Source**: `docs/calibration.md` tells protocol and reasons.
@@ -26,7 +30,7 @@ use crate::{
     stats::{
         fit::{self, Design, Direction, Fusion, Observation, RIDGE_TEMPERATURE, RIDGE_WEIGHTS},
         log_odds,
-        metrics::{Confusion, Item, Ranking},
+        metrics::{Confusion, Item, Ranking, intervals},
     },
 };
 
@@ -38,6 +42,12 @@ pub const FOLDS: usize = 5;
 pub const STREAM_LABELS_MIN: usize = 30;
 /// Labels that stand for the common prior in a stream's own.
 pub const STREAM_SHRINKAGE: f64 = 10.0;
+/// Resamples of the intervals of what a fit gains.
+pub const RESAMPLES: usize = 400;
+/// Their seed; any other is as good.
+const SEED: u64 = 7;
+/// The area under the ROC curve of a score that tells nothing.
+const CHANCE: f64 = 0.5;
 /// Decimals of the numbers in the file.
 const DECIMALS: f64 = 1e6;
 
@@ -209,6 +219,50 @@ impl Scores {
     }
 }
 
+/// What a fit changes on records that it did not see: after less before, as 95% intervals.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gain {
+    /// Of the area under the ROC curve; more is better.
+    pub auroc: Option<(f64, f64)>,
+    /// Of the log loss; less is better.
+    pub log_loss: Option<(f64, f64)>,
+    /// The area under the ROC curve itself, after the fit.
+    pub auroc_after: Option<(f64, f64)>,
+}
+
+impl Gain {
+    fn of(before: &Ranking, after: &Ranking) -> Gain {
+        let difference =
+            |of: fn(&Ranking) -> Option<f64>, before: &Ranking, after: &Ranking| Some(of(after)? - of(before)?);
+        let [auroc, log_loss, auroc_after] = intervals([before, after], RESAMPLES, SEED, |[before, after]| {
+            let auroc = difference(Ranking::stratified_auroc, before, after);
+            [auroc, difference(Ranking::log_loss, before, after), after.stratified_auroc()]
+        });
+        Gain { auroc, log_loss, auroc_after }
+    }
+
+    /// Why the fit should not be used; `None` when it is better.
+    pub fn objection(&self) -> Option<&'static str> {
+        let ((Some(auroc), Some(log_loss)), Some(after)) = ((self.auroc, self.log_loss), self.auroc_after) else {
+            return Some("what it gains cannot be told");
+        };
+        if auroc.1 < 0.0 {
+            return Some("it ranks worse than before");
+        }
+        if after.0 <= CHANCE {
+            return Some("it ranks no better than chance");
+        }
+        if auroc.0 > 0.0 && log_loss.0 <= 0.0 {
+            return None;
+        }
+        if log_loss.1 < 0.0 {
+            None
+        } else {
+            Some("it ranks no better than before, and its probabilities are no better")
+        }
+    }
+}
+
 /// A fit, and what it is worth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
@@ -218,6 +272,8 @@ pub struct Fitted {
     pub before: Scores,
     /// Of the posteriors that fits on other records give.
     pub after: Scores,
+    /// The difference, beyond chance or not.
+    pub gain: Gain,
     /// Precision and recall of the flag threshold that was chosen, out of fold.
     pub at_threshold: Option<(f64, Confusion)>,
     /// Signals that have no table, because they do not vary.
@@ -271,7 +327,8 @@ pub fn fit(question: Question, records: &[Labelled], options: &Options) -> Resul
     let judged: Vec<f64> = records.iter().map(|record| record.posterior).collect();
     let mut calibration = Calibration { version: VERSION, ..Calibration::default() };
     *calibration.of_mut(question) = fitted;
-    Ok(Fitted { calibration, before: Scores::of(records, &judged), after, at_threshold, constant })
+    let gain = Gain::of(&grouped(records, &folds, &judged), &grouped(records, &folds, &posteriors));
+    Ok(Fitted { calibration, before: Scores::of(records, &judged), after, gain, at_threshold, constant })
 }
 
 /// The posterior of `record` under `fitted`, as the audit would have it.
@@ -299,6 +356,18 @@ fn refuse(records: &[Labelled], options: &Options) -> Result<(), Refusal> {
         return Err(Refusal::TooFew { positives, negatives, needed });
     }
     Ok(())
+}
+
+/// As [`ranking`], with the groups of the records, to be compared within the folds: each fold has a fit of its own, and
+/// intercepts that differ say nothing of how one fit ranks.
+fn grouped(records: &[Labelled], folds: &[usize], posteriors: &[f64]) -> Ranking {
+    let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
+    let items = records.iter().zip(posteriors).zip(folds).map(|((record, p), fold)| {
+        let next = groups.len();
+        let group = *groups.entry(&record.group).or_insert(next);
+        Item { group, stratum: *fold, ..Item::new(*p, record.is_positive) }
+    });
+    Ranking::new(items.collect())
 }
 
 fn ranking(records: &[Labelled], posteriors: &[f64]) -> Ranking {
@@ -593,5 +662,35 @@ mod tests {
         }
         let fitted = fit(Question::Fabricated, &few, &Options::default()).unwrap();
         assert_eq!(fitted.calibration.fabricated.provenance.map(|of| of.folds), Some(3));
+    }
+
+    #[test]
+    fn a_fit_is_used_when_it_ranks_better_or_is_better_calibrated() {
+        let gain =
+            |auroc, log_loss, after| Gain { auroc: Some(auroc), log_loss: Some(log_loss), auroc_after: Some(after) };
+        for (gain, expected) in [
+            (gain((0.02, 0.1), (-0.3, -0.1), (0.7, 0.8)), None),
+            (gain((0.02, 0.1), (-0.1, 0.1), (0.7, 0.8)), None),
+            (gain((-0.02, 0.03), (-0.3, -0.1), (0.7, 0.8)), None),
+            (gain((-0.02, 0.03), (-0.3, 0.1), (0.7, 0.8)), Some("its probabilities are no better")),
+            (gain((-0.05, 0.03), (-0.3, -0.1), (0.45, 0.55)), Some("no better than chance")),
+            (gain((-0.05, -0.01), (-0.3, -0.1), (0.7, 0.8)), Some("ranks worse")),
+            (Gain::default(), Some("cannot be told")),
+        ] {
+            let objection = gain.objection();
+            assert_eq!(objection.is_some(), expected.is_some(), "{gain:?}: {objection:?}");
+            assert!(objection.unwrap_or_default().contains(expected.unwrap_or_default()), "{gain:?}: {objection:?}");
+        }
+    }
+
+    #[test]
+    fn labels_that_the_signals_tell_give_no_objection_and_others_do() {
+        assert_eq!(fitted(None).gain.objection(), None);
+        let mut noise = records(200);
+        let mut random = crate::stats::random::SplitMix64::new(3);
+        noise.iter_mut().for_each(|record| record.is_positive = random.below(2) == 0);
+        let options = Options { labels_per_class_min: 10, ..Options::default() };
+        let fitted = fit(Question::Fabricated, &noise, &options).unwrap();
+        assert!(fitted.gain.objection().is_some(), "{:?}", fitted.gain);
     }
 }
