@@ -64,7 +64,7 @@ const EXAMPLES: &str = r#"
 # [[check]]
 # name = "errors"
 # expect = "error_rate < 2%"            # also p95_latency_ms < 5000, refusal_rate < 2%, mean_trust > 0.8
-# group_by = "model"
+# group_by = "session"
 
 # What tokens cost, for a sum per model and in total; the first pattern that matches counts.
 # [[prices]]

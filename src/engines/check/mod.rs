@@ -28,10 +28,12 @@ use regex::{Regex, RegexBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
+use whatlang::Lang;
 
 use super::{
     About, Assessment, Class, Detail, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View,
     facts::schema::{breaches, compile::Compiled},
+    language::other_language::{LETTERS_MIN, are_alike, prose_of, sure_language},
 };
 use crate::{
     record::{Kind, Note, Record, json::Json},
@@ -295,7 +297,7 @@ enum Assertion {
     Match(Vec<Regex>),
     NoMatch(Vec<Regex>),
     Schema(Compiled),
-    Language(Vec<&'static str>),
+    Language(Vec<Lang>),
     Words(u64),
     Latency(f64),
     Cost(f64),
@@ -607,15 +609,18 @@ impl OfRecord {
                 !texts.is_empty()
             }
             Assertion::Language(wanted) => {
-                let long: Vec<&Looked<'_>> = texts.iter().filter(|looked| is_long_enough(&looked.text)).collect();
-                for looked in &long {
-                    let Some(found) = sure_language(&looked.text).filter(|found| !wanted.contains(found)) else {
-                        continue;
-                    };
-                    let detail = format!("{} is in the language `{found}`, not `{}`", what(), wanted.join("` or `"));
-                    faults.push(Failure::of(looked, detail));
+                let mut is_told = false;
+                for looked in texts {
+                    let Some((is_other, found)) = is_in_another(&looked.text, wanted) else { continue };
+                    is_told = true;
+                    if is_other {
+                        let names: Vec<&str> = wanted.iter().map(|lang| code(*lang)).collect();
+                        let (found, wanted) = (code(found), names.join("` or `"));
+                        let detail = format!("{} is in the language `{found}`, not `{wanted}`", what());
+                        faults.push(Failure::of(looked, detail));
+                    }
                 }
-                !long.is_empty()
+                is_told
             }
             Assertion::Words(limit) => {
                 for looked in texts {
@@ -788,12 +793,8 @@ impl Check {
     }
 }
 
-/// Letters of the shortest text whose language is told.
-const LETTERS_MIN: usize = 40;
-/// Bytes whose language is told.
-const LANGUAGE_BYTES_MAX: usize = 2_000;
-/// Confidence from which a language is sure.
-const SURE_FROM: f64 = 0.9;
+/// Letters from which on languages that trigrams mix up in short texts are told apart.
+const LETTERS_SURE: usize = 200;
 
 /// Two-letter codes of the languages that are told, beside those of ISO 639-3 that the crate has.
 const CODES: [(&str, &str); 40] = [
@@ -839,35 +840,33 @@ const CODES: [(&str, &str); 40] = [
     ("zh", "cmn"),
 ];
 
-/// The languages that `names` mean, each by its first code.
-fn languages(names: &[String]) -> Result<Vec<&'static str>, String> {
+/// The languages that `names` mean.
+fn languages(names: &[String]) -> Result<Vec<Lang>, String> {
     let language = |name: &String| {
         let lower = name.to_ascii_lowercase();
         let base = lower.split(['-', '_']).next().unwrap_or_default();
-        let known = CODES.iter().find(|(two, three)| *two == base || *three == base);
-        known.and_then(|(_, three)| CODES.iter().find(|(_, other)| other == three)).map(|(two, _)| *two).ok_or_else(
-            || {
-                let codes: Vec<&str> = CODES.iter().map(|(two, _)| *two).collect();
-                let meant = nearest(base, &codes).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-                format!("`{name}` is no code of a language that can be told ({}){meant}", codes.join(", "))
-            },
-        )
+        let three = CODES.iter().find(|(two, _)| *two == base).map_or(base, |(_, three)| *three);
+        Lang::from_code(three).ok_or_else(|| {
+            let codes: Vec<&str> = CODES.iter().map(|(two, _)| *two).collect();
+            let meant = nearest(base, &codes).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            format!("`{name}` is no code of a language that can be told ({}){meant}", codes.join(", "))
+        })
     };
     names.iter().map(language).collect()
 }
 
-/// Whether a text has letters enough to tell its language.
-fn is_long_enough(text: &str) -> bool {
-    // A sign that stands for a word or a syllable says more.
-    let letters = text.chars().take(LANGUAGE_BYTES_MAX).filter(|c| c.is_alphabetic());
-    letters.map(|c| if c >= '\u{2E80}' { 3 } else { 1 }).sum::<usize>() >= LETTERS_MIN
+/// The first code of a language, else that of ISO 639-3.
+fn code(lang: Lang) -> &'static str {
+    CODES.iter().find(|(_, three)| *three == lang.code()).map_or(lang.code(), |(two, _)| *two)
 }
 
-/// The language of a text, by its first code; `None` when it is not surely in one.
-fn sure_language(text: &str) -> Option<&'static str> {
-    let text = &text[..text.floor_char_boundary(LANGUAGE_BYTES_MAX)];
-    let found = whatlang::detect(text).filter(|info| info.confidence() >= SURE_FROM)?;
-    CODES.iter().find(|(_, three)| *three == found.lang().code()).map(|(two, _)| *two)
+/// Whether a text is surely in none of the `wanted` languages, and in which it is; `None` when its language is not sure.
+fn is_in_another(text: &str, wanted: &[Lang]) -> Option<(bool, Lang)> {
+    let text = &prose_of(text, &[]);
+    let found = sure_language(text, LETTERS_MIN)?;
+    let may_be =
+        |lang: &Lang| found == *lang || (are_alike(found, *lang) && sure_language(text, LETTERS_SURE).is_none());
+    Some((!wanted.iter().any(may_be), found))
 }
 
 #[cfg(test)]

@@ -130,7 +130,7 @@ fn ordered<'t>(texts: impl IntoIterator<Item = &'t str>) -> Option<Lang> {
 }
 
 /// The beginning of `text` outside of `code`.
-fn prose_of(text: &str, code: &[Range<usize>]) -> String {
+pub fn prose_of(text: &str, code: &[Range<usize>]) -> String {
     let mut prose = String::new();
     for part in code::outside(text, code) {
         let room = BYTES_MAX.saturating_sub(prose.len());
@@ -140,7 +140,7 @@ fn prose_of(text: &str, code: &[Range<usize>]) -> String {
 }
 
 /// The language of `prose`, when it has at least `letters_min` letters and is surely in one.
-fn sure_language(prose: &str, letters_min: usize) -> Option<Lang> {
+pub fn sure_language(prose: &str, letters_min: usize) -> Option<Lang> {
     let weight = |c: char| match c {
         '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}' => DENSE_WEIGHT,
         c => usize::from(c.is_alphabetic()),
@@ -163,7 +163,8 @@ fn sure_language(prose: &str, letters_min: usize) -> Option<Lang> {
     (agrees && rival <= share * RIVAL_SHARE).then_some(lang)
 }
 
-fn are_alike(one: Lang, other: Lang) -> bool {
+/// Whether two languages count as one.
+pub fn are_alike(one: Lang, other: Lang) -> bool {
     one == other || ALIKE.iter().any(|group| group.contains(&one) && group.contains(&other))
 }
 
