@@ -168,8 +168,10 @@ fn nothing_to_audit_is_not_a_pass() {
         assert_eq!((ledger(&report, "units"), output.status.code()), (0, Some(3)), "{content:?}");
     }
     let output = llmverify(&["audit", "no/such/file.jsonl"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(3), "a missing file is reported, and the report is written");
     assert!(String::from_utf8_lossy(&output.stderr).contains("no/such/file.jsonl"));
+    let output = llmverify(&["audit", "no/such/*.jsonl"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "a pattern that matches nothing, alone, is a wrong use");
 }
 
 #[cfg(unix)]
