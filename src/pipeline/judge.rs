@@ -10,6 +10,7 @@ use crate::{
             Checks,
             expect::{Measure, Quantity, Share},
         },
+        language::refusal,
         runtime::health,
     },
     hash,
@@ -26,7 +27,10 @@ use crate::{
         verdict_record::{Identity, Judged, Problem, QUOTE_RULE, bounded, rfc3339},
         waterfall::{Explained, ShownText},
     },
-    text::excerpt::{excerpt, quote, shown, unredacted, unredacted_quote, whole},
+    text::{
+        excerpt::{excerpt, quote, shown, unredacted, unredacted_quote, whole},
+        lexicon::REQUESTS,
+    },
     verdict::{Calibration, Decision, Verdict, expectation::Sample, judge::judge, verifiers::Verifiers},
 };
 
@@ -200,6 +204,8 @@ impl<'a> Opinion<'a> {
             response_tokens: counted_tokens(record),
             timestamp_ms: record.timestamp_ms,
             charge: self.charge(),
+            is_harmful: self.has_declined()
+                && record.prompt.last_of_user().is_some_and(|text| REQUESTS.harm.stand_in(text)),
             number: self.number,
             points: self.points,
             is_fabricated: record.label.as_deref().and_then(truth),
@@ -265,6 +271,10 @@ impl<'a> Opinion<'a> {
             Quantity::Health => self.health.map(|(score, _)| score),
             Quantity::Words => record.response.as_deref().map(|text| text.split_whitespace().count() as f64),
         }
+    }
+
+    fn has_declined(&self) -> bool {
+        self.signals.iter().any(|signal| signal.fired && signal.id == refusal::SIGNAL)
     }
 
     /// What the tokens of the call cost.

@@ -79,6 +79,8 @@ pub struct Measures<'a> {
     pub timestamp_ms: Option<i64>,
     /// What its tokens cost.
     pub charge: Charge<'a>,
+    /// Whether the user speaks of what a model rightly declines.
+    pub is_harmful: bool,
     /// How many records of the stream came before.
     pub number: Option<u64>,
     /// Where latency, and tokens per second or the size of a tool's answer, stand on the charts of the stream.
@@ -634,7 +636,7 @@ pub(super) struct StreamCounts {
     pub charts: [ControlSeries; 2],
     /// Records that are degraded, failed, or declined without an attack.
     pub degraded: u64,
-    /// 1 for each call that failed and 0 for each other, by its number in the stream.
+    /// 1 for each call that failed or is degraded and 0 for each other, by its number in the stream.
     pub failed: ControlSeries,
 }
 
@@ -668,14 +670,16 @@ impl StreamCounts {
             point.iter().for_each(|point| chart.add(point));
         }
         let has_failed = measures.is_error || judged.signals.iter().any(|signal| signal.fired && signal.id == FAILED);
-        if let Some(number) = measures.number {
-            let x = if has_failed { 1.0 } else { 0.0 };
-            self.failed.add(&ControlPoint { number, x, limits: None, broken: [false; 4] });
-        }
         let decided = |question: Question| judged.verdict.answers[question as usize].decision >= Decision::Flag;
         let has_declined = judged.signals.iter().any(|signal| signal.fired && signal.id == refusal::SIGNAL);
-        let is_degraded = has_failed || decided(Question::Degraded) || (has_declined && !decided(Question::Attacked));
+        let is_degraded = has_failed
+            || decided(Question::Degraded)
+            || (has_declined && !decided(Question::Attacked) && !measures.is_harmful);
         self.degraded += u64::from(is_degraded);
+        if let Some(number) = measures.number {
+            let x = if has_failed || decided(Question::Degraded) { 1.0 } else { 0.0 };
+            self.failed.add(&ControlPoint { number, x, limits: None, broken: [false; 4] });
+        }
         self.record_answers(judged);
         if let Some((score, own_label)) = judged.health {
             self.health_micro = self.health_micro.saturating_add((score * MICRO).round() as u64);
@@ -797,6 +801,7 @@ mod tests {
                     &Measures {
                         stream: name.as_deref(),
                         is_beyond_limit: *stream == Some(4),
+                        is_harmful: false,
                         number: None,
                         is_backwards: line.is_multiple_of(5),
                         is_error: line.is_multiple_of(7),

@@ -4,11 +4,11 @@
 //! **Formula**, for a stream of at least [`RECORDS_MIN`] records:
 //! - `max_degraded`: the lower end of the 95% Wilson interval of the share of records that are degraded lies above the limit.
 //!   A record is degraded when its question `degraded` is flagged, when the call failed, or when the model declined a request
-//!   that is no attack
+//!   that is no attack and speaks of nothing that a model rightly declines
 //! - `max_level_shift`: the mean logarithm of the latency after some point, up to the end of the log, is higher by the
 //!   logarithm of the limit than before it; so is that of the last quarter of these calls; by Welch's t, at least
 //!   [`T_MIN`]. Where tokens per second are known, they have fallen by half of the limit, too: longer answers take longer
-//! - `rising_errors`: the share of failed calls after some point, up to the end, is above that before it, by a test of two
+//! - `rising_errors`: the share of calls that failed or are degraded after some point, up to the end, is above that before it, by a test of two
 //!   rates at [`P_MAX`] over all points that were tried; at least [`FAILED_MIN`], and so is that of the last quarter
 //!
 //! The point is the one of at most as many as a chart has buckets at which the difference is most certain; at least
@@ -76,7 +76,7 @@ pub struct Stream {
     pub latency: Vec<Block>,
     /// Logarithms of tokens per second.
     pub speed: Vec<Block>,
-    /// 1 for each call that failed, 0 for each other.
+    /// 1 for each call that failed or is degraded, 0 for each other.
     pub failed: Vec<Block>,
 }
 
@@ -205,7 +205,9 @@ fn rising(failed: &[Block]) -> Option<String> {
     });
     let (_, before, after) = risen.min_by(|one, other| one.0.total_cmp(&other.0))?;
     let ((failed_before, before), (failed_after, after)) = (count(&before), count(&after));
-    Some(format!("{failed_after} of the last {after} calls failed, {failed_before} of the {before} before"))
+    Some(format!(
+        "{failed_after} of the last {after} calls failed or are degraded, {failed_before} of the {before} before"
+    ))
 }
 
 fn milliseconds(ms: f64) -> String {

@@ -44,12 +44,17 @@ pub const LIKELIHOOD_RATIO: f64 = 3.0;
 pub const LETTERS_MIN: usize = 20;
 /// Words of the shortest message that counts, in scripts with spaces between words.
 pub const WORDS_MIN: usize = 4;
+/// What a letter counts in scripts that write a syllable or a word as one.
+const DENSE_WEIGHT: usize = 3;
+/// Labels of who speaks, which an echo may put before the message.
+const LABELS: [&str; 5] = ["user:", "human:", "question:", "q:", "prompt:"];
 /// How far an echo may go on after the message, as a share of it.
 pub const MORE_SHARE: f64 = 0.1;
 
 /// Whether `answer` only says again what `said` says.
 pub fn is_echo(answer: &str, said: &str) -> bool {
-    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
+    let weight = |c: char| if c >= '\u{2E80}' { DENSE_WEIGHT } else { usize::from(c.is_alphanumeric()) };
+    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).map(weight).sum::<usize>();
     let (answered, asked) = (letters(answer), letters(said));
     let more = answered.saturating_sub(asked) as f64;
     if asked < LETTERS_MIN || answered < asked || more > asked as f64 * MORE_SHARE {
@@ -104,8 +109,15 @@ impl Engine for Echo {
                 return Assessment::not_assessed("no message of a user");
             };
             let system = view.record.system.as_deref().unwrap_or_default();
-            let is_echo = (is_echo(response, said) || is_echo(response, view.prompt_text))
-                && ![view.prompt_text, system].iter().any(|text| REQUESTS.hand_back.stand_in(text));
+            let trimmed = response.trim_start();
+            let label = LABELS
+                .iter()
+                .find(|label| trimmed.get(..label.len()).is_some_and(|head| head.eq_ignore_ascii_case(label)));
+            let answer = label.map_or(trimmed, |label| &trimmed[label.len()..]);
+            // Whoever asks in the message itself does not ask for the asking to be said again.
+            let is_echo = (is_echo(answer, said) || is_echo(answer, view.prompt_text))
+                && !REQUESTS.say_again.stand_in(view.prompt_text)
+                && !REQUESTS.hand_back.stand_in(system);
             let absent = degraded(SIGNAL, self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
             let (status, value, signal) = match is_echo {
                 true => (Status::Error, 1.0, absent.fire(1.0, "the answer repeats the user's message")),

@@ -6,6 +6,8 @@
 //!   vowel, or 6 consonants in a row; see [`spelling`](crate::text::spelling)
 //! - odd words / words, over the same words, when there are at least [`ODD_WORDS_MIN`]: implausible ones and those with two pairs
 //!   of letters that are uncommon in English
+//! - 1 when the letters are mostly of the upper half of a code page, or the characters of many scripts at once, or the whole
+//!   is one run of encoded bytes that nobody asked for
 //! - damaged characters / code points x 20, at most 1: U+FFFD, UTF-8 that was read as Latin-1 ("Ã©", "â€™"), and the marks of
 //!   tokenizers ("Ġthe", "▁of", "<0x0A>")
 //!
@@ -21,7 +23,7 @@
 //! **Limits**: words of other alphabets are not judged; a text of them alone is `not_assessed`. Salad of real words is
 //! not seen.
 
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,6 +33,7 @@ use crate::{
     engines::{About, Assessment, Detail, Effect, Engine, Question, SignalAbout, Status, View},
     text::{
         Features, code,
+        lexicon::REQUESTS,
         spelling::{Spelling, WORD_LETTERS, is_odd},
     },
 };
@@ -65,6 +68,14 @@ pub const ODD_WORDS_MIN: u64 = 4;
 pub const ODD_FIRE_FROM: f64 = 0.5;
 /// The share of implausible words below which odd ones are not counted: it costs a pass over the text.
 const ODD_COUNTED_FROM: f64 = 0.15;
+/// Letters of the shortest text of which most are of one upper half of a code page.
+pub const STRANGE_LETTERS_MIN: usize = 12;
+/// Blocks of 256 code points of a text of many scripts.
+pub const STRANGE_BLOCKS_MIN: usize = 6;
+/// Bytes of the shortest run of letters and digits that is no answer by itself.
+pub const BLOB_BYTES_MIN: usize = 40;
+/// Words of the shortest message that such a run does not answer.
+const BLOB_ASKED_WORDS_MIN: usize = 4;
 /// Damaged characters below which nothing fires.
 pub const DAMAGED_MIN: u64 = 3;
 /// The value of damaged characters from which the signal fires.
@@ -118,30 +129,86 @@ fn token_marks(text: &str) -> u64 {
     let spaces = text.matches(['\u{120}', '\u{10A}', '\u{2581}']).count();
     // The lower block is an ornament of charts, too: in a row.
     let ornaments = text.matches("\u{2581}\u{2581}").count() * 2 + text.matches('\u{2582}').count() * 4;
-    let bytes = memchr::memmem::find_iter(text.as_bytes(), b"<0x").count();
-    (spaces.saturating_sub(ornaments) + bytes) as u64
+    let marks = ["<0x", "<|", "[PAD]", "<pad>", "<unk>"];
+    let marks = marks.iter().map(|mark| memchr::memmem::find_iter(text.as_bytes(), mark.as_bytes()).count());
+    (spaces.saturating_sub(ornaments) + marks.sum::<usize>()) as u64
 }
 
-/// Characters that were damaged on their way.
+/// Characters that were damaged on their way: U+FFFD, bytes of UTF-8 that were read as Latin-1 or Windows-1252, and marks of a
+/// tokenizer.
 pub fn damaged(text: &str) -> u64 {
-    let marks = token_marks(text);
-    // What U+FFFD, Ã, Â and â begin with in UTF-8.
-    if memchr::memchr2(0xEF, 0xC3, text.as_bytes()).is_none() {
-        return marks;
+    let mut count = token_marks(text);
+    if text.is_ascii() {
+        return count;
     }
-    let mut count = marks;
     let mut chars = text.chars().peekable();
     while let Some(character) = chars.next() {
-        let next = chars.peek().copied();
-        let is_sign = |c: char| !c.is_alphanumeric() && !c.is_whitespace() && !c.is_ascii() || c == '\u{a0}';
-        count += u64::from(match character {
-            '\u{FFFD}' => true,
-            '\u{C3}' | '\u{C2}' => next.is_some_and(is_sign),
-            '\u{E2}' => next == Some('\u{20AC}') || next.is_some_and(|c| ('\u{80}'..='\u{9F}').contains(&c)),
-            _ => false,
-        });
+        // How many bytes follow the first one of a character that begins with this.
+        let following = match character {
+            '\u{FFFD}' => {
+                count += 1;
+                continue;
+            }
+            '\u{C2}'..='\u{DF}' => 1,
+            '\u{E0}'..='\u{EF}' => 2,
+            '\u{F0}'..='\u{F4}' => 3,
+            _ => continue,
+        };
+        let mut ahead = chars.clone();
+        if (0..following).all(|_| ahead.next().is_some_and(is_continuation)) {
+            count += 1;
+            chars = ahead;
+        }
     }
     count
+}
+
+/// Whether a character is what Latin-1 or Windows-1252 make of a byte that goes on with a character of UTF-8.
+fn is_continuation(character: char) -> bool {
+    matches!(character, '\u{80}'..='\u{BF}')
+        || "\u{20AC}\u{201A}\u{192}\u{201E}\u{2026}\u{2020}\u{2021}\u{2C6}\u{2030}\u{160}\u{2039}\u{152}\u{17D}\u{2018}\u{2019}\u{201C}\u{201D}\u{2022}\u{2013}\u{2014}\u{2DC}\u{2122}\u{161}\u{203A}\u{153}\u{17E}\u{178}".contains(character)
+}
+
+/// Why a text without words is no text: letters of one upper half of a code page, or of many scripts at once.
+fn strange(text: &str) -> Option<&'static str> {
+    if text.is_ascii() {
+        return None;
+    }
+    let (mut letters, mut upper, mut visible) = (0_usize, 0_usize, 0_usize);
+    let mut blocks: BTreeMap<u32, usize> = BTreeMap::new();
+    for character in text.chars().filter(|c| !c.is_whitespace()) {
+        visible += 1;
+        letters += usize::from(character.is_alphabetic());
+        upper += usize::from(matches!(character, '\u{C0}'..='\u{FF}'));
+        let code = character as u32;
+        let is_common =
+            code < 0x250 || (0x3000..0xA000).contains(&code) || (0xAC00..0xD7B0).contains(&code) || code >= 0xFE00;
+        if !is_common {
+            *blocks.entry(code >> 8).or_default() += 1;
+        }
+    }
+    let of_blocks: usize = blocks.values().sum();
+    if letters >= STRANGE_LETTERS_MIN && upper * 2 > letters {
+        Some("the letters of the answer are those of another code page")
+    } else if blocks.len() >= STRANGE_BLOCKS_MIN && of_blocks * 2 > visible {
+        Some("the characters of the answer are of many scripts at once")
+    } else {
+        None
+    }
+}
+
+/// Whether the whole answer is one long run of letters and digits, such as encoded bytes, that nobody asked for.
+fn is_blob(text: &str, asked: &str) -> bool {
+    let text = text.trim();
+    let is_run = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-');
+    let has = |class: fn(&u8) -> bool| text.bytes().any(|byte| class(&byte));
+    text.len() >= BLOB_BYTES_MIN
+        && text.bytes().all(is_run)
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_alphabetic)
+        && !text.contains("--")
+        && asked.split_whitespace().count() >= BLOB_ASKED_WORDS_MIN
+        && !REQUESTS.encoded.stand_in(asked)
 }
 
 /// The numbers of the engine.
@@ -180,18 +247,26 @@ impl Engine for Gibberish {
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
         of_response(view, |response| {
             let counts = Counts::of(response, view.response);
-            if counts.words < ODD_WORDS_MIN && counts.damaged == 0 {
+            let asked = view.record.prompt.last_of_user().unwrap_or_default();
+            let strange = strange(response).filter(|_| strange(asked).is_none());
+            let strange =
+                strange.or_else(|| is_blob(response, asked).then_some("the answer is one run of encoded bytes"));
+            if counts.words < ODD_WORDS_MIN && counts.damaged == 0 && strange.is_none() {
                 return Assessment::not_assessed("too few words in Latin letters");
             }
             let implausible_share = counts.implausible as f64 / counts.words.max(1) as f64;
             let odd =
                 if implausible_share >= ODD_COUNTED_FROM { odd_share(response, &view.response.code) } else { 0.0 };
             let (words, damage) = (counts.word_share(), counts.damage(view.response.code_points));
-            let is_damaged =
-                counts.damaged >= DAMAGED_MIN && damage >= DAMAGED_FIRE_FROM && damaged(view.prompt_text) == 0;
+            let is_damaged = counts.damaged >= DAMAGED_MIN
+                && damage >= DAMAGED_FIRE_FROM
+                && damaged(view.prompt_text) == 0
+                && !REQUESTS.encoded.stand_in(asked);
             let absent = degraded(SIGNAL, self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
             let (status, signal) = if words >= WORDS_FIRE_FROM {
                 (Status::Error, absent.fire((2.0 * words).min(1.0), "words of the answer are in no language"))
+            } else if let Some(reason) = strange {
+                (Status::Error, absent.fire(1.0, reason))
             } else if odd >= ODD_FIRE_FROM {
                 (Status::Error, absent.fire(odd, "words of the answer are in no language"))
             } else if is_damaged {

@@ -51,6 +51,8 @@ pub const ABOUT: About = About {
 pub const SIGNAL: &str = "other_language";
 /// Modest until it is fitted.
 pub const LIKELIHOOD_RATIO: f64 = 3.0;
+/// Letters of the shortest message whose script says something.
+pub const SCRIPT_LETTERS_MIN: usize = 10;
 /// Confidence from which a language is sure.
 pub const SURE_FROM: f64 = 0.9;
 /// Letters of the shortest answer that is judged.
@@ -106,13 +108,25 @@ const NAMES: &[(Lang, &[&str])] = &[
     (Lang::Hin, &["hindi", "हिंदी"]),
     (Lang::Tur, &["turkish", "türkisch", "turc", "turco", "türkçe"]),
     (Lang::Swe, &["swedish", "schwedisch", "svenska"]),
+    (Lang::Nob, &["norwegian", "norwegisch", "norsk"]),
+    (Lang::Dan, &["danish", "dänisch", "dansk"]),
 ];
+
+/// An order to translate into a language, with its name.
+static TRANSLATE: LazyLock<Regex> = LazyLock::new(|| {
+    let names: Vec<&str> = NAMES.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+    Regex::new(&format!(
+        r"(?i)^\W*(?:please )?(?:translate|übersetze?n?|traduis|traduisez|traduce|traduzca|traduci|traduza)\b[^.:\n]{{0,40}}?\b(?:to|into|ins|auf|en|in|al|para o) (?P<name>{})",
+        names.join("|")
+    ))
+    .expect("a pattern of this crate")
+});
 
 /// An order to answer in a language, with its name.
 static ORDER: LazyLock<Regex> = LazyLock::new(|| {
     let names: Vec<&str> = NAMES.iter().flat_map(|(_, names)| names.iter().copied()).collect();
     Regex::new(&format!(
-        r"(?i)\b(?:answer|respond|reply|write|speak|antworte[nt]?|schreib\w*|réponds|répondez|responde|responda|rispondi|antwoord)(?: \w+){{0,4}}? (?:only in|in|auf|en|em|in het|na) (?P<name>{})",
+        r"(?i)\b(?:answer|respond|reply|write|speak|antworte[nt]?|schreib\w*|réponds|répondez|responde|responda|rispondi|antwoord|svar|svara|odpowiadaj|отвечай)(?: \w+){{0,4}}? (?:only in|in|auf|en|em|in het|na|på|po) (?P<name>{})",
         names.join("|")
     ))
     .expect("a pattern of this crate")
@@ -120,7 +134,7 @@ static ORDER: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The only language that `texts` order by name; `None` where they order none, or several.
 fn ordered<'t>(texts: impl IntoIterator<Item = &'t str>) -> Option<Lang> {
-    let found = texts.into_iter().flat_map(|text| ORDER.captures_iter(text));
+    let found = texts.into_iter().flat_map(|text| ORDER.captures_iter(text).chain(TRANSLATE.captures(text)));
     let mut named = found.filter_map(|found| {
         let name = found.name("name")?.as_str().to_lowercase();
         NAMES.iter().find(|(_, names)| names.contains(&name.as_str())).map(|(lang, _)| *lang)
@@ -137,6 +151,14 @@ pub fn prose_of(text: &str, code: &[Range<usize>]) -> String {
         prose.push_str(&part[..part.floor_char_boundary(room.min(part.len()))]);
     }
     prose
+}
+
+/// A language of the script in which nearly all of a short text is, where that is not Latin: enough to tell it from Latin.
+fn sure_script(prose: &str) -> Option<Lang> {
+    let letters = prose.chars().filter(|c| c.is_alphabetic()).count();
+    let latin = prose.chars().filter(|c| c.is_ascii_alphabetic()).count();
+    let info = detect(prose).filter(|info| info.script() != Script::Latin)?;
+    (letters >= SCRIPT_LETTERS_MIN && latin * 10 <= letters).then(|| info.lang())
 }
 
 /// The language of `prose`, when it has at least `letters_min` letters and is surely in one.
@@ -209,7 +231,8 @@ fn due(view: &View<'_, '_>) -> Option<(Lang, bool)> {
     if speaks_of_it || quotes {
         return None;
     }
-    sure_language(&prose_of(asked, &[]), ASKED_LETTERS_MIN).map(|lang| (lang, false))
+    let prose = prose_of(asked, &[]);
+    sure_language(&prose, ASKED_LETTERS_MIN).or_else(|| sure_script(&prose)).map(|lang| (lang, false))
 }
 
 impl Engine for OtherLanguage {
@@ -222,13 +245,18 @@ impl Engine for OtherLanguage {
             let Some((due, is_named)) = due(view) else {
                 return Assessment::not_assessed("no language is asked for");
             };
-            let is_data = response.trim_start().starts_with(['{', '[', '<']);
+            let asked = view.record.prompt.last_of_user().unwrap_or_default();
+            let is_call = response.contains('=') && response.trim_end().trim_end_matches(';').ends_with(')');
+            let is_data = response.trim_start().starts_with(['{', '[', '<']) || is_call;
             let prose = prose_of(response, &view.response.code);
             let Some(found) = sure_language(&prose, LETTERS_MIN).filter(|_| !is_data) else {
                 return Assessment::not_assessed("the language of the answer is not sure");
             };
             let is_mixed = || function_word_share(&prose, due.code()).is_some_and(|share| share >= OTHERS_WORDS_MAX);
-            let is_other = !are_alike(due, found) && !is_mixed();
+            // Where only the script of the message is sure, only another script is another language.
+            let is_sure = is_named || sure_language(&prose_of(asked, &[]), ASKED_LETTERS_MIN).is_some();
+            let is_other_script = FUNCTION_WORDS.contains_key(found.code());
+            let is_other = !are_alike(due, found) && !is_mixed() && (is_sure || is_other_script);
             let absent = degraded(SIGNAL, self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
             let (status, value, signal) = match is_other {
                 true => {

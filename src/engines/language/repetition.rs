@@ -1,7 +1,7 @@
 //! Does the answer say the same over and over?
 //!
 //! **Formula**: value = the largest of
-//! - loop: r / (r + 4), where the text ends with r repetitions of one sequence of words (or, in a text without words, of
+//! - loop: r / (r + 4), where one character stands [`SAME_CHARS_MIN`] times in a row, one line [`SAME_LINES_IN_A_ROW`] times, or the text ends with r repetitions of one sequence of words (or, in a text without words, of
 //!   characters), r at least [`LOOPS_MIN`] and the whole at least [`LOOP_WORDS_MIN`] words or [`LOOP_CHARS_MIN`] characters
 //! - lines: the share of the lines that are the same one, when it stands at least [`SAME_LINES_MIN`] times
 //! - phrases: 1 - distinct / all sequences of [`GRAM_WORDS`] words, of texts of at least [`GRAM_WORDS_MIN`] words
@@ -50,9 +50,15 @@ pub const LIKELIHOOD_RATIO: f64 = 3.0;
 /// Repetitions of a loop.
 pub const LOOPS_MIN: usize = 5;
 /// Words of a loop, all repetitions together.
-pub const LOOP_WORDS_MIN: usize = 20;
+pub const LOOP_WORDS_MIN: usize = 16;
 /// Characters of a loop in a text without words.
 pub const LOOP_CHARS_MIN: usize = 200;
+/// Characters of a loop in a script that writes a syllable or a word as one.
+pub const LOOP_DENSE_CHARS_MIN: usize = 30;
+/// The same character, a letter or a mark of prose, so often in a row is a loop.
+pub const SAME_CHARS_MIN: usize = 30;
+/// The same line so often in a row is a loop, also in code.
+pub const SAME_LINES_IN_A_ROW: usize = 10;
 /// Lines that are the same.
 pub const SAME_LINES_MIN: usize = 8;
 /// Words of a phrase.
@@ -90,7 +96,7 @@ impl Repetition {
     /// are different ones rules out that they are mostly the same: each new word begins a new phrase.
     pub fn of(text: &str, features: &Features) -> Repetition {
         let (same_lines, line_share) = same_lines(text);
-        let loops = loops(text, features);
+        let loops = loops(text, features).max(runs(text));
         let diversity = features.vocabulary.distinct() as f64 / features.vocabulary.total().max(1) as f64;
         if diversity > 1.0 - GRAM_SHARE_FIRES + DIVERSITY_MARGIN {
             return Repetition { loops, same_lines, line_share, gram_share: 0.0 };
@@ -137,10 +143,15 @@ fn push_words(part: &str, words: &mut Vec<u64>) {
 
 /// How often the end of the text is said in a row.
 fn loops(text: &str, features: &Features) -> usize {
-    if !may_loop(text) {
+    if !may_loop(text) && !has_numbered_end(text) {
         return 0;
     }
-    let is_said = |word: &&str| word.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+    // The numbers of a list differ where its items are the same.
+    let is_number = |word: &str| {
+        word.strip_suffix(['.', ')']).is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let is_said =
+        |word: &&str| word.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()) && !is_number(word);
     let words = || text.rsplit(char::is_whitespace).filter(|word| !word.is_empty()).filter(is_said);
     let words_max = features.words as usize;
     // The last word may be cut off.
@@ -151,7 +162,39 @@ fn loops(text: &str, features: &Features) -> usize {
     }
     let characters = || text.trim_end().chars().rev();
     let is_said = characters().take(LOOP_CHARS_MIN).any(char::is_alphabetic);
-    if is_said { repetitions(characters(), features.code_points as usize, LOOP_CHARS_MIN) } else { 0 }
+    let is_dense =
+        text.chars().rev().take(LOOP_CHARS_MIN).filter(|c| *c >= '\u{2E80}').count() * 2 > LOOP_DENSE_CHARS_MIN;
+    let length_min = if is_dense { LOOP_DENSE_CHARS_MIN } else { LOOP_CHARS_MIN };
+    if is_said { repetitions(characters(), features.code_points as usize, length_min) } else { 0 }
+}
+
+/// How often one character, or one line with letters, stands in a row, when that is a loop; else 0.
+fn runs(text: &str) -> usize {
+    let (mut most, mut run, mut before) = (0, 0, '\0');
+    for character in text.chars() {
+        run = if character == before { run + 1 } else { 1 };
+        before = character;
+        // Rules of tables and headings are drawn with other marks.
+        if run >= SAME_CHARS_MIN && (character.is_alphabetic() || matches!(character, '!' | '?' | ',')) {
+            most = most.max(run);
+        }
+    }
+    let (mut run, mut before) = (0, "");
+    for line in text.lines().map(str::trim) {
+        run = if line == before { run + 1 } else { 1 };
+        before = line;
+        if run >= SAME_LINES_IN_A_ROW && line.chars().filter(|c| c.is_alphabetic()).count() >= 4 {
+            most = most.max(run);
+        }
+    }
+    most
+}
+
+/// Whether the last line is an item with a number, so that its end need not stand in the text in the same bytes.
+fn has_numbered_end(text: &str) -> bool {
+    let line = text.trim_end().lines().next_back().unwrap_or_default().trim_start();
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    digits > 0 && line[digits..].starts_with(['.', ')'])
 }
 
 /// Whether the end of the text, or what stands before its last word, is said often enough: cheap, and false for most texts.

@@ -4,7 +4,7 @@
 //! - a variable of a template (`{{order_id}}`, `${name}`, `<%= name %>`, `{order_id}`)
 //! - a placeholder (`[Customer Name]`, `<INSERT DATE>`), or "lorem ipsum"
 //! - an empty value in the place of a name, a number or an amount ("Dear undefined", "order #null", "$NaN",
-//!   `[object Object]`), or nothing but such a value
+//!   `[object Object]`), the same one twice, or nothing but such a value
 //!
 //! else 0.
 //!
@@ -58,7 +58,7 @@ static PLACEHOLDERS: LazyLock<Regex> = LazyLock::new(|| {
         r"|(?:^|[\s(:#$'\x22])(?P<braces>\{(?:[a-z][a-z0-9]*(?:_[a-z0-9]+)+|(?:user|customer|client|first|last|order|product|company)?(?:[Nn]ame|[Dd]ate|[Ii]d|[Nn]umber))\})",
         r"|(?i:\[(?:(?:your|insert|enter|customer|client|recipient|company|user|agent|first|last|full|order|tracking|account|ticket|invoice|product)(?:'s)?[ _-][\w' /-]{1,40}|customer|your|name|date|company|amount|placeholder|link here)\])",
         r"|<(?:(?:INSERT|ENTER|YOUR|CUSTOMER|CLIENT|COMPANY|USER|ORDER|ACCOUNT|NAME|DATE|AMOUNT)(?:[ _-][A-Z _-]{1,40})?|(?:insert|enter|your|customer)[ _-][a-z _-]{1,40})>",
-        r"|(?i:\blorem ipsum\b)",
+        r"|(?i:\blorem ipsum\b)|^\s*(?:TODO|FIXME|TBD)\b|%s[^%\n]{0,120}%[sd]\b|(?i:\b(?:hi|hello|dear|hola|hallo|bonjour|ciao)) %s",
     ))
     .expect("a pattern of this crate")
 });
@@ -120,6 +120,26 @@ fn unfilled(text: &str, code: &[Range<usize>]) -> Vec<Range<usize>> {
         let part = ["object", "name", "number", "amount", "unit"].iter().find_map(|name| captured.name(name));
         found.extend(part.map(|part| part.range()));
     }
+    if may_be_empty {
+        for nothing in ["undefined", "null", "NaN", "None"] {
+            // A sentence may begin with "None", and speak of a null once.
+            let begins = |at: usize| text[..at].trim_end().chars().next_back().is_none_or(|c| ".!?:\n-*".contains(c));
+            let is_whole = |at: usize| {
+                let inside = |c: char| c.is_alphanumeric() || c == '_' || c == '.' && nothing != "None";
+                let after = &text[at + nothing.len()..];
+                !text[..at].chars().next_back().is_some_and(inside)
+                    && !after.chars().next().is_some_and(char::is_alphanumeric)
+            };
+            // In data and calls it is a value like any other.
+            let in_prose =
+                |at: usize| text[..at].strip_suffix(' ').is_some_and(|head| !head.ends_with([':', '=', ',', '(', '[']));
+            let places = text.match_indices(nothing).map(|(at, _)| at).filter(|at| is_whole(*at) && in_prose(*at));
+            let places: Vec<usize> = places.filter(|at| nothing != "None" || !begins(*at)).take(FOUND_MAX).collect();
+            if places.len() > 1 {
+                found.extend(places.into_iter().map(|at| at..at + nothing.len()));
+            }
+        }
+    }
     found.retain(|span| !is_code(span));
     found.truncate(FOUND_MAX);
     found
@@ -163,6 +183,10 @@ impl Engine for Template {
             let mut found = unfilled(response, &view.response.code);
             if !found.is_empty() {
                 let asked = view.record.prompt.last_of_user().unwrap_or_default();
+                let is_value = |span: &Range<usize>| {
+                    let has_letters = response[span.clone()].contains(['{', '[', '<', '%']);
+                    !has_letters && REQUESTS.value.stand_in(asked)
+                };
                 let is_asked_for = REQUESTS.fill_in.stand_in(asked);
                 let given = view.record.context.iter().map(|passage| passage.text.as_ref());
                 let given: Vec<String> = given.chain([view.prompt_text]).map(str::to_lowercase).collect();
@@ -170,7 +194,7 @@ impl Engine for Template {
                     let placeholder = response[span.clone()].trim().to_lowercase();
                     given.iter().any(|text| text.contains(&placeholder))
                 };
-                found.retain(|span| !is_asked_for && !is_given(span));
+                found.retain(|span| !is_asked_for && !is_given(span) && !is_value(span));
             }
             let absent = degraded(SIGNAL, self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
             let (status, value, signal) = match found.is_empty() {

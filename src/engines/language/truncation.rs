@@ -148,15 +148,18 @@ pub fn ending(text: &str, words: u64) -> Ending {
         return Ending::Complete;
     }
     let line = &tail[memchr::memrchr(b'\n', tail.as_bytes()).map_or(0, |at| at + 1)..].trim();
-    if !is_prose(line) {
+    let last_word = line.rsplit(|c: char| !c.is_alphabetic()).next().unwrap_or_default().to_lowercase();
+    // Items of lists and lines with code in them end like sentences, too, but seldom with a mark.
+    let is_item = !is_prose(line);
+    let plain = without_code_and_marker(line);
+    if is_item && !is_prose(&plain) {
         return Ending::Complete;
     }
-    let last_word = line.rsplit(|c: char| !c.is_alphabetic()).next().unwrap_or_default().to_lowercase();
     // "Something to be proud of": where no sentence of the text has a mark, a preposition may be its end.
     let is_open = |words: &BTreeMap<String, HashSet<String>>| {
         words.iter().any(|(language, words)| {
             words.contains(&last_word)
-                && function_word_share(line, language).is_some_and(|share| share >= OWN_WORDS_MIN)
+                && function_word_share(&plain, language).is_some_and(|share| share >= OWN_WORDS_MIN)
         })
     };
     let before = &tail[..tail.len() - line.len()];
@@ -165,6 +168,9 @@ pub fn ending(text: &str, words: u64) -> Ending {
     let is_hyphenated = last == '-' && line.chars().rev().nth(1).is_some_and(char::is_alphabetic);
     if last == ',' || is_hyphenated || (last.is_alphabetic() && is_open_word) {
         return Ending::MidSentence;
+    }
+    if is_item {
+        return Ending::Complete;
     }
     if last.is_alphanumeric() {
         let paragraph = tail.rsplit("\n\n").next().unwrap_or(line);
@@ -175,6 +181,12 @@ pub fn ending(text: &str, words: u64) -> Ending {
         };
     }
     Ending::Complete
+}
+
+/// A line without the mark or number of an item, and with a word for each piece of inline code.
+fn without_code_and_marker(line: &str) -> String {
+    let line = line.trim_start_matches(|c: char| c.is_ascii_digit() || ".)-*+• ".contains(c));
+    line.split('`').enumerate().map(|(index, part)| if index % 2 == 0 { part } else { "code" }).collect()
 }
 
 /// Whether a line has sentences with marks, and a last one of some length without.

@@ -62,7 +62,7 @@ static STATUS: LazyLock<Regex> = LazyLock::new(|| {
 static BEGINS: LazyLock<Regex> = LazyLock::new(|| {
     let begins = ERROR_TEXTS.begins.iter().map(|begin| regex::escape(begin)).collect::<Vec<_>>().join("|");
     let pattern = format!(
-        r"^(?:(?:error|fatal error|fatal|exception|warning)\s*[:\-]\s*)?(?:{begins})|^(?:\[?error\]?|fatal error|fatal|exception)\s*(?:\d{{3,4}}\b|[:\-]\s*\S)|^(?:[a-z_]\w*\.)*[A-Za-z]\w*(?-i:Error|Exception)\b\s*[:(]"
+        r"^(?:(?:error|erreur|fehler|errore|erro|fatal error|fatal|exception|warning)\s*(?:\d{{3}})?\s*[:\-]\s*)?(?:{begins})|^(?:\[?error\]?|erreur|fehler|errore|erro|fatal error|fatal|exception)\s*(?:\d{{3,4}}\b|[:\-]\s*\S)|^(?:[a-z_]\w*\.)*[A-Za-z]\w*(?-i:Error|Exception)\b\s*[:(]"
     );
     RegexBuilder::new(&pattern).case_insensitive(true).build().expect("a pattern of this crate")
 });
@@ -80,12 +80,24 @@ pub fn of(text: &str, view: &View<'_, '_>) -> Option<&'static str> {
     let what = kind(text)?;
     let asked = view.record.prompt.last_of_user().unwrap_or_default();
     let system = view.record.system.as_deref().unwrap_or_default();
-    let is_asked_for = ERROR_TEXTS.asked.stand_in(asked)
-        || (what == OBJECT && (view.prompt.phrases.has(Family::JsonAsked) || system.contains("\"error\"")));
+    let is_page = what == PAGE_TOLD || what == STATUS_TOLD;
+    let is_asked_for = ERROR_TEXTS.errors_asked.stand_in(asked)
+        || (!is_page && ERROR_TEXTS.texts_asked.stand_in(asked))
+        || (what == OBJECT && (view.prompt.phrases.has(Family::JsonAsked) || system.contains("\"error\"")))
+        || repeats_asked(text, asked);
     (!is_asked_for).then_some(what)
 }
 
 const OBJECT: &str = "the answer is an error object";
+const PAGE_TOLD: &str = "the answer is an error page";
+const STATUS_TOLD: &str = "the answer is the status of an HTTP error";
+
+/// Whether the text begins with words of the user, whom it tells what they mean.
+fn repeats_asked(text: &str, asked: &str) -> bool {
+    const WORDS: usize = 2;
+    let head: Vec<String> = text.split_whitespace().take(WORDS).map(str::to_lowercase).collect();
+    head.len() == WORDS && asked.to_lowercase().contains(&head.join(" "))
+}
 
 /// What the text is, when it is one of an error.
 fn kind(text: &str) -> Option<&'static str> {
@@ -96,12 +108,15 @@ fn kind(text: &str) -> Option<&'static str> {
             let lower = head.trim_start_matches('\u{feff}').to_ascii_lowercase();
             let is_page =
                 lower.starts_with("<!doctype html") || lower.starts_with("<html") || lower.starts_with("<head");
-            (is_page && PAGE.is_match(head)).then_some("the answer is an error page")
+            let is_object = (lower.starts_with("<?xml") || lower.starts_with("<error>"))
+                && lower.contains("<error>")
+                && lower.contains("<code>");
+            (is_object || (is_page && PAGE.is_match(head))).then_some(PAGE_TOLD)
         }
         b'{' => is_error_object(text).then_some(OBJECT),
         _ if text.starts_with("Traceback (most recent call last)") => Some("the answer is the traceback of a program"),
         _ if text.len() > BYTES_MAX => None,
-        _ if STATUS.is_match(text) => Some("the answer is the status of an HTTP error"),
+        _ if STATUS.is_match(text) => Some(STATUS_TOLD),
         _ if BEGINS.is_match(text) => Some("the answer is the text of an error"),
         _ => None,
     }

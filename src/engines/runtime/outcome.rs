@@ -68,11 +68,22 @@ impl Outcome {
     }
 }
 
+/// Whether there is nothing to read in a text: white space, characters without width, quotation marks around nothing, the
+/// marks of an empty code block.
+fn is_blank(text: &str) -> bool {
+    let is_nothing = |c: char| {
+        c.is_whitespace()
+            || c.is_control()
+            || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2060}' | '\u{FEFF}' | '"' | '\'' | '`')
+    };
+    text.chars().all(is_nothing)
+}
+
 /// Whether an answer is there, `None` when the record does not say.
 fn is_answered(response: Option<&str>, finish_reason: Option<&str>) -> Option<bool> {
     let is_tool_call = finish_reason.is_some_and(|reason| TOOL_FINISH_REASONS.contains(&reason));
     match response {
-        Some(text) => Some(is_tool_call || !text.trim().is_empty()),
+        Some(text) => Some(is_tool_call || !is_blank(text)),
         None => is_tool_call.then_some(true),
     }
 }
@@ -153,6 +164,10 @@ mod tests {
         let cases = [
             ((Some("yes"), None), Some(true)),
             ((Some(" \n"), None), Some(false)),
+            ((Some("\u{200b}\u{200b}"), None), Some(false)),
+            ((Some("```\n```"), None), Some(false)),
+            ((Some("\"\""), None), Some(false)),
+            ((Some("👍"), None), Some(true)),
             ((Some(""), Some("tool_calls")), Some(true)),
             ((None, Some("tool_use")), Some(true)),
             ((None, Some("length")), None),

@@ -59,33 +59,67 @@ pub fn is_promised(json: &JsonPart, prompt: &Features) -> bool {
 /// An order to answer with JSON and nothing else.
 static JSON_ONLY: LazyLock<Regex> = LazyLock::new(|| {
     RegexBuilder::new(concat!(
-        r"\b(?:only|just|strictly|nothing but|solely)\b[^.\n]{0,30}\bjson\b|\bjson\b[^.\n]{0,30}\b(?:only|nothing else|without any (?:other )?text)\b",
-        r"|\b(?:respond|reply|answer|return|output|provide|format your (?:answer|response|reply|output)|response must be)(?: \w+){0,4}? (?:in|with|as|using) (?:a |an |the following )?(?:valid |strict |single |raw |pure )?json\b",
+        r"\b(?:only|just|strictly|nothing but|solely|uniquement|solamente|únicamente|nur|ausschließlich|soltanto|apenas)\b[^.\n]{0,30}\bjson\b",
+        r"|\bjson\b[^.\n]{0,30}\b(?:only|nothing else|without any (?:other )?text|no prose|no (?:other|additional|extra) text)\b",
+        r"|\b(?:respond|reply|answer|return|output|provide|format your (?:answer|response|reply|output))(?: \w+){0,4}? (?:in|with|as|using|be) (?:a |an |the following )?(?:valid |strict |single |raw |pure )?json\b",
         r"|\b(?:return|output|produce|emit|give) (?:a |an )?(?:valid |strict |single |raw |pure )?json\b",
-        r"|\b(?:antworte|gib)\b[^.\n]{0,30}\bjson\b|\b(?:réponds|renvoie|responde|devuelve|rispondi)\b[^.\n]{0,30}\bjson\b",
+        r"|\b(?:antworte|gib|liefere)\b[^.\n]{0,40}\bjson\b|\b(?:réponds|renvoie|retourne|responde|devuelve|rispondi|restituisci|responda|retorne)\b[^.\n]{0,40}\bjson\b",
     ))
     .case_insensitive(true)
     .build()
     .expect("a pattern of this crate")
 });
 
-/// Whether the record asks for JSON: in the prompt, in the system prompt, or by a schema.
-fn is_asked_for(view: &View<'_, '_>) -> bool {
-    let in_system = || view.record.system.as_deref().is_some_and(|system| JSON_ONLY.is_match(system));
-    view.record.expected_schema.is_some() || view.prompt.phrases.has(Family::JsonAsked) || in_system()
+/// An order to write nothing around the JSON.
+static NOTHING_AROUND: LazyLock<Regex> = LazyLock::new(|| {
+    RegexBuilder::new(
+        r"\bno (?:prose|markdown|explanations?|commentary|preamble|other text|additional text|extra text)\b|\bnothing (?:else|but)\b|\bonly (?:valid |raw |the )?json\b|\bjson only\b|\b(?:nur|ausschließlich) json\b|\buniquement (?:un |du )?(?:objet )?json\b|\b(?:solo|solamente|únicamente) json\b",
+    )
+    .case_insensitive(true)
+    .build()
+    .expect("a pattern of this crate")
+});
+
+/// What the user and the operator say.
+fn orders<'v>(view: &'v View<'_, '_>) -> [&'v str; 2] {
+    [view.record.prompt.last_of_user().unwrap_or_default(), view.record.system.as_deref().unwrap_or_default()]
 }
 
-/// Whether the record asks for JSON and nothing else, and the answer holds none.
-fn lacks_json(view: &View<'_, '_>) -> bool {
-    let response = view.response_text();
-    if response.trim().is_empty()
-        || view.response.json.is_some()
-        || serde_json::from_str::<IgnoredAny>(response).is_ok()
-    {
-        return false;
+/// Whether the record asks for JSON: in the prompt, in the system prompt, or by a schema.
+fn is_asked_for(view: &View<'_, '_>) -> bool {
+    let speaks_of_json = |text: &&str| text.to_ascii_lowercase().contains("json");
+    view.record.expected_schema.is_some() || orders(view).iter().any(speaks_of_json)
+}
+
+/// What is wrong with an answer that had to be JSON and nothing else, though what it holds of it parses.
+fn not_only_json(view: &View<'_, '_>) -> Option<&'static str> {
+    let response = view.response_text().trim();
+    if response.is_empty() || serde_json::from_str::<IgnoredAny>(response).is_ok() {
+        return None;
     }
-    let asked = view.record.prompt.last_of_user().unwrap_or_default();
-    [asked, view.record.system.as_deref().unwrap_or_default()].iter().any(|text| JSON_ONLY.is_match(text))
+    let orders = orders(view);
+    let is_ordered = orders.iter().any(|text| JSON_ONLY.is_match(text));
+    match &view.response.json {
+        None if is_ordered => Some("JSON was asked for, and the answer holds none"),
+        Some(json) if json.begins_valid && !json.valid => {
+            let rest = trailing(&response[json.span.start.min(response.len())..]);
+            (is_asked_for(view) && json.opens_text() && rest)
+                .then_some("the JSON of the response has a bracket too many")
+        }
+        Some(json) if json.valid && is_ordered => {
+            let is_embedded = json.stand == Stand::Embedded;
+            let is_forbidden = orders.iter().any(|text| NOTHING_AROUND.is_match(text));
+            (is_embedded && is_forbidden).then_some("JSON and nothing else was asked for, and the answer holds more")
+        }
+        _ => None,
+    }
+}
+
+/// Whether a closing bracket follows the first value of `text`.
+fn trailing(text: &str) -> bool {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    let is_read = matches!(values.next(), Some(Ok(_)));
+    is_read && text[values.byte_offset()..].trim_start().starts_with(['}', ']'])
 }
 
 /// Whether JSON was promised and is broken.
@@ -165,9 +199,9 @@ impl Engine for Structure {
         }
         let mut assessment = self.assess_features(view.response, view.prompt);
         let broken = assessment.signals.pop()?;
-        let signal = if lacks_json(view) {
+        let signal = if let Some(reason) = not_only_json(view) {
             (assessment.status, assessment.value) = (Status::Error, Some(1.0));
-            self.settings.effect.of(broken.fire(1.0, "JSON was asked for, and the answer holds none"))
+            self.settings.effect.of(broken.fire(1.0, reason))
         } else if broken.fired && is_asked_for(view) {
             self.settings.effect.of(broken)
         } else {

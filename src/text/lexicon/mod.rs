@@ -42,6 +42,14 @@ impl Words {
 pub struct Requests {
     /// What was said, again or changed a little.
     pub hand_back: Words,
+    /// Exactly what was said.
+    pub say_again: Words,
+    /// Encoded bytes, keys, numbers in other bases.
+    pub encoded: Words,
+    /// The value of an expression.
+    pub value: Words,
+    /// What a model rightly declines.
+    pub harm: Words,
     /// A text with gaps that somebody else fills.
     pub fill_in: Words,
     /// Another language, or several.
@@ -54,12 +62,20 @@ pub static REQUESTS: LazyLock<Requests> = LazyLock::new(|| {
     #[serde(deny_unknown_fields)]
     struct Lists {
         hand_back: BTreeMap<String, Vec<String>>,
+        say_again: BTreeMap<String, Vec<String>>,
+        encoded: BTreeMap<String, Vec<String>>,
+        value: BTreeMap<String, Vec<String>>,
+        harm: BTreeMap<String, Vec<String>>,
         fill_in: BTreeMap<String, Vec<String>>,
         other_language: BTreeMap<String, Vec<String>>,
     }
     let lists: Lists = toml::from_str(include_str!("requests.toml")).expect("a list of this crate");
     Requests {
         hand_back: Words::of(lists.hand_back),
+        say_again: Words::of(lists.say_again),
+        encoded: Words::of(lists.encoded),
+        value: Words::of(lists.value),
+        harm: Words::of(lists.harm),
         fill_in: Words::of(lists.fill_in),
         other_language: Words::of(lists.other_language),
     }
@@ -72,8 +88,10 @@ pub struct ErrorTexts {
     pub status: Vec<String>,
     /// Beginnings of messages.
     pub begins: Vec<String>,
-    /// What a user speaks of whose answer may be such a text.
-    pub asked: Words,
+    /// What a user speaks of who may be answered with a page or a status.
+    pub errors_asked: Words,
+    /// What a user speaks of besides who may be answered with the text of an error.
+    pub texts_asked: Words,
 }
 
 /// What services say in the place of an answer.
@@ -83,11 +101,12 @@ pub static ERROR_TEXTS: LazyLock<ErrorTexts> = LazyLock::new(|| {
     struct Lists {
         status: Vec<String>,
         begins: Vec<String>,
-        asked: BTreeMap<String, Vec<String>>,
+        errors_asked: BTreeMap<String, Vec<String>>,
+        texts_asked: BTreeMap<String, Vec<String>>,
     }
-    let Lists { status, begins, asked } =
+    let Lists { status, begins, errors_asked, texts_asked } =
         toml::from_str(include_str!("error_texts.toml")).expect("a list of this crate");
-    ErrorTexts { status, begins, asked: Words::of(asked) }
+    ErrorTexts { status, begins, errors_asked: Words::of(errors_asked), texts_asked: Words::of(texts_asked) }
 });
 
 /// The commonest function words of languages, by ISO 639-3.
