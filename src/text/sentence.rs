@@ -66,7 +66,12 @@ pub fn split(text: &str, code: &[Range<usize>], mut take: impl FnMut(Range<usize
             }
             b'.' | b'!' | b'?' => {
                 let end = behind_closers(bytes, at);
-                let is_break = bytes.get(end).is_none_or(u8::is_ascii_whitespace);
+                // A no-break space is white space, too.
+                let is_break = match bytes.get(end) {
+                    None => true,
+                    Some(byte) if byte.is_ascii() => byte.is_ascii_whitespace(),
+                    Some(_) => text[end..].starts_with(char::is_whitespace),
+                };
                 if is_break && !(bytes[at] == b'.' && is_protected(text, start, at, end)) {
                     push(start, end);
                     start = end;
@@ -195,6 +200,8 @@ mod tests {
             ("See Art. 6 of x. It is art. That is x.", "6", "See Art. 6 of x."),
             ("one\ntwo x 1.5 kg\nthree", "x", "two x 1.5 kg"),
             ("x", "x", "x"),
+            ("It is open.\u{a0}The x is\u{a0}5\u{202f}km long.\u{202f}Go.", "x", "The x is\u{a0}5\u{202f}km long."),
+            ("See Dr.\u{a0}x now. Go.", "x", "See Dr.\u{a0}x now."),
             ("Ä. é x ü! Ö", "x", "é x ü!"),
         ] {
             let at = text.find(word).unwrap();

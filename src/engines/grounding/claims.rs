@@ -26,22 +26,22 @@ use crate::text::sentence::split;
 /// Characters of the shortest claim (seed 004: fragments below 15 are dropped).
 pub const CLAIM_CHARS_MIN: usize = 15;
 
-/// What says that the documents are silent. The apostrophe is straight or curly.
+/// What does not say it.
+const SOURCES: &[&str] =
+    &["document", "documents", "context", "passage", "passages", "source", "sources", "article", "text"];
+/// How.
+const DENIALS: &[&str] = &["do not", "does not", "don't", "doesn't"];
+/// What it does not do.
+const SAYING: &[&str] = &["contain", "provide", "mention", "specify", "state", "include", "indicate", "say"];
+
+/// What says that the documents are silent, besides each of [`SOURCES`] with [`DENIALS`] and [`SAYING`]. The apostrophe is straight or curly.
 const META_STATEMENTS: &[&str] = &[
-    "documents do not contain",
-    "documents don't contain",
-    "document does not contain",
-    "context does not provide",
-    "context does not contain",
-    "context does not mention",
-    "passages do not contain",
-    "passages do not provide",
-    "passages do not mention",
     "i don't have information",
     "can't find information",
     "cannot find information",
     "no specific information",
     "no information is provided",
+    "no information about",
     "not mentioned in the",
     "not provided in the",
     "not specified in the",
@@ -91,10 +91,41 @@ const REQUESTS: &[&str] = &[
     "kindly",
 ];
 
+/// How a sentence begins that is polite, and claims nothing when it is short.
+const COURTESIES: &[&str] = &[
+    "you're welcome",
+    "you\u{2019}re welcome",
+    "you are welcome",
+    "thank you",
+    "thanks",
+    "hello",
+    "hi",
+    "hey",
+    "good morning",
+    "good afternoon",
+    "of course",
+    "certainly",
+    "sure",
+    "glad to help",
+    "happy to help",
+    "i'm happy to help",
+    "i hope this helps",
+    "i hope that helps",
+    "have a",
+];
+/// Words of the longest such sentence.
+const COURTESY_WORDS_MAX: usize = 8;
+
 static PHRASES: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    let curly = META_STATEMENTS.iter().map(|phrase| phrase.replace('\'', "\u{2019}"));
-    let patterns = META_STATEMENTS.iter().map(|phrase| (*phrase).to_owned()).chain(curly);
-    let patterns = patterns.chain(OUTSIDE_KNOWLEDGE.iter().map(|phrase| (*phrase).to_owned()));
+    let combined = SOURCES.iter().flat_map(|source| {
+        let of_source = move |denial: &'static str| SAYING.iter().map(move |verb| format!("{source} {denial} {verb}"));
+        DENIALS.iter().copied().flat_map(of_source)
+    });
+    let straight: Vec<String> = META_STATEMENTS.iter().map(|phrase| (*phrase).to_owned()).chain(combined).collect();
+    let curly = straight.iter().map(|phrase| phrase.replace('\'', "\u{2019}"));
+    let mut patterns: Vec<String> = OUTSIDE_KNOWLEDGE.iter().map(|phrase| (*phrase).to_owned()).collect();
+    patterns.extend(curly);
+    patterns.extend(straight);
     AhoCorasickBuilder::new().ascii_case_insensitive(true).build(patterns).ok()
 });
 
@@ -165,7 +196,12 @@ fn asks(said: &str) -> bool {
         let (Some(begin), Some(rest)) = (head.get(..request.len()), head.get(request.len()..)) else { return false };
         begin.eq_ignore_ascii_case(request) && !rest.starts_with(char::is_alphanumeric)
     };
-    is_question || REQUESTS.iter().any(|request| begins_with(request))
+    let is_courtesy = || {
+        !said.bytes().any(|byte| byte.is_ascii_digit())
+            && COURTESIES.iter().any(|courtesy| begins_with(courtesy))
+            && said.split_whitespace().take(COURTESY_WORDS_MAX + 1).count() <= COURTESY_WORDS_MAX
+    };
+    is_question || REQUESTS.iter().any(|request| begins_with(request)) || is_courtesy()
 }
 
 /// Whether a sentence says that the documents are silent.
@@ -183,8 +219,8 @@ fn phrases(text: &str) -> (bool, bool) {
     let (mut is_meta, mut is_outside) = (false, false);
     for found in finder.find_iter(text) {
         let index = found.pattern().as_usize();
-        is_meta |= index < 2 * META_STATEMENTS.len();
-        is_outside |= index >= 2 * META_STATEMENTS.len();
+        is_outside |= index < OUTSIDE_KNOWLEDGE.len();
+        is_meta |= index >= OUTSIDE_KNOWLEDGE.len();
     }
     (is_meta, is_outside)
 }

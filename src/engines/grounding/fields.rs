@@ -398,7 +398,7 @@ fn key_stems(key: &str) -> Vec<u32> {
 }
 
 /// The words of a key: "RestaurantsTakeOut" and "take_out" have two and more.
-fn camel_words(key: &str) -> impl Iterator<Item = &str> {
+pub fn camel_words(key: &str) -> impl Iterator<Item = &str> {
     let bytes = key.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {

@@ -9,11 +9,12 @@
 use std::{ops::Range, sync::LazyLock};
 
 use super::{
+    aliases,
     fields::{self, Facts},
     idf::idf,
     numbers::{self, NumberIndex},
     table::Table,
-    tokens::{DIGIT, PAIR, STOP, Token, stem_of, tokens},
+    tokens::{ACRONYM, CAPITAL, DIGIT, PAIR, STOP, Token, stem_of, tokens},
 };
 use crate::text::sentence::split;
 
@@ -49,6 +50,10 @@ pub struct Sentence {
     pub group: u32,
 }
 
+/// Keeps codes and words apart.
+const CODE_MARK: u32 = 0x0C0D_E001;
+/// Letters of the longest name that is known by its initials.
+const INITIALS_MAX: usize = 6;
 /// Bytes of a date such as 2024-05-21.
 const ISO_DATE_BYTES: usize = 10;
 
@@ -128,6 +133,7 @@ impl Index {
         let asked = self.question_stems.len();
         self.question_of(system, count);
         self.question_stems.truncate(asked);
+        self.aliases();
         self.numbers.finish();
     }
 
@@ -170,6 +176,12 @@ impl Index {
     }
 
     fn add_sentence(&mut self, sentence: u32, tokens: &[Token]) {
+        // What can be the initials of words: the key of a field, and what is written in capitals.
+        let is_field = self.sentences[sentence as usize].group >= OBJECTS_FROM;
+        let key = tokens.first().filter(|_| is_field).map(|token| token.start);
+        for token in tokens.iter().filter(|token| token.flags & ACRONYM != 0 || Some(token.start) == key) {
+            self.marks.get_or_insert(token.stem ^ CODE_MARK, 0);
+        }
         let (mut last, mut before) = (0, 0);
         let mut has_numbers = false;
         for token in tokens {
@@ -184,6 +196,7 @@ impl Index {
                 (before, last) = (last, token.stem);
             }
         }
+        self.initials_of(tokens);
         if has_numbers {
             self.months_of(tokens);
             numbers::numbers(&self.flat, tokens, false, |number| self.numbers.add(&number, sentence));
@@ -235,6 +248,57 @@ impl Index {
         entry.count += 1;
     }
 
+    /// What the sources name by a code is no invention by its name, and the other way round.
+    fn aliases(&mut self) {
+        for group in aliases::groups() {
+            let stands = |member: &Vec<u32>| member.iter().all(|stem| self.sentences_with(*stem).next().is_some());
+            if !group.iter().any(stands) {
+                continue;
+            }
+            for stem in group.iter().flatten() {
+                self.question.get_or_insert(*stem, NONE);
+            }
+        }
+    }
+
+    /// The initials of a name of several words stand for it, and the parts of `camelCase` for the words.
+    fn initials_of(&mut self, tokens: &[Token]) {
+        let is_name = |token: &Token| token.flags & CAPITAL != 0 && token.flags & (DIGIT | STOP) == 0;
+        let mut at = 0;
+        while at < tokens.len() {
+            let mut letters = String::new();
+            let mut next = at;
+            while let Some(token) = tokens.get(next).filter(|_| letters.len() < INITIALS_MAX) {
+                let is_near = next == at || token.start as usize <= tokens[next - 1].span().end + 2;
+                let is_link = next > at && token.flags & STOP != 0 && tokens.get(next + 1).is_some_and(is_name);
+                if !is_near || !is_name(token) && !is_link {
+                    break;
+                }
+                if is_name(token) {
+                    letters.extend(self.flat[token.span()].chars().next());
+                }
+                next += 1;
+            }
+            if letters.len() >= 2 {
+                let stem = stem_of(&letters);
+                self.question.get_or_insert(stem, NONE);
+            }
+            let span = tokens[at].span();
+            if is_name(&tokens[at]) || tokens[at].length > 6 {
+                let word = &self.flat[span];
+                if word.bytes().skip(1).any(|byte| byte.is_ascii_uppercase())
+                    && word.bytes().any(|byte| byte.is_ascii_lowercase())
+                {
+                    let stems: Vec<u32> = fields::camel_words(word).map(stem_of).collect();
+                    stems.into_iter().for_each(|stem| {
+                        self.question.get_or_insert(stem, NONE);
+                    });
+                }
+            }
+            at = next.max(at + 1);
+        }
+    }
+
     fn question_of(&mut self, question: &str, passages: u32) {
         let mut end = question.len().min(QUESTION_BYTES_MAX);
         while !question.is_char_boundary(end) {
@@ -264,6 +328,16 @@ impl Index {
     #[inline]
     pub fn knows(&self, stem: u32) -> bool {
         self.has_stem(stem) || self.question.get(stem).is_some()
+    }
+
+    /// Whether a stem stands for another one of the sources: a code, the initials of a name, the month of a date.
+    pub fn is_alias(&self, stem: u32) -> bool {
+        self.question.get(stem) == Some(NONE)
+    }
+
+    /// Whether a stem is a code of the sources: the key of a field, or a word in capitals.
+    pub fn has_code(&self, stem: u32) -> bool {
+        self.marks.get(stem ^ CODE_MARK).is_some()
     }
 
     /// Whether some stem of the sources begins with the same five letters.

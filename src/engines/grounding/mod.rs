@@ -2,14 +2,17 @@
 //!
 //! - [`claims`]: answer → claims, with offsets and types
 //! - [`tokens`], [`idf`]: words by their stems, and how much they tell
-//! - [`index`], [`fields`], [`numbers`]: what the sources say
+//! - [`index`], [`fields`], [`numbers`], [`aliases`]: what the sources say
 //! - [`support`], [`compression`]: what of a sentence they do not bear out
+//! - [`lexicon`], [`polarity`]: what of it they say otherwise
 //! - [`ratios`], [`trust`]: measures → verdicts, trust score and evidence
 //!
 //! **Formula**: the sources are the record's context; without one, what tools answered in the conversation; without that,
 //! a prompt of at least [`PROMPT_BYTES_MIN`] bytes that says that it hands a text over ("the following text", "based on
 //! the", "context:"). Each sentence of the answer is measured against them and becomes supported, contradicted,
-//! unsupported or not assessed. value = 1 - trust score; `warn` with an unsupported claim, `error` with a contradicted
+//! unsupported or not assessed; an answer that is a value, a row of a table or JSON is compared value by value. An answer
+//! of fewer than [`trust::SHORT_TOKENS_MAX`] tokens, or of data, speaks by its worst claim; a longer one by its measures,
+//! of which none speaks for it where no claim holds. value = 1 - trust score; `warn` with an unsupported claim, `error` with a contradicted
 //! one. Each context has a *relevance*: the share of the question's content words, weighed by idf, that it holds.
 //!
 //! **Range**: 0 (all claims are supported) to 1 (none is).
@@ -17,16 +20,19 @@
 //! **Source**: seed 004; the lexical support in the place of its two models, and the fit, are ours.
 //!
 //! **Limits**: words are compared, not meanings: a paraphrase is an invention, and known words put together wrongly are
-//! not seen. The stemmer, the weights and the phrases are English, and names are looked for in English answers only; scripts without blanks are compared by pairs of
+//! seen only where they make the opposite of a close sentence, or swap a part of it ([`polarity`]). The stemmer, the weights and the phrases are English, and names are looked for in English answers only; scripts without blanks are compared by pairs of
 //! characters, and the detail `script` says so. Only a context votes, since the ratios were fitted on contexts; a trust
 //! score by other sources is reported without a vote. [`CLAIMS_MAX`] sentences are looked at.
 
+pub mod aliases;
 pub mod claims;
 pub mod compression;
 pub mod fields;
 pub mod idf;
 pub mod index;
+pub mod lexicon;
 pub mod numbers;
+pub mod polarity;
 pub mod ratios;
 pub mod support;
 pub mod table;
@@ -45,7 +51,7 @@ use self::{
     ratios::fitted,
     support::{Scratch, Support, measure},
     tokens::Token,
-    trust::{ClaimVerdict, Gathered, RESPONSE_CLAUSES, RESPONSE_MEASURES, Reason},
+    trust::{CLAIMS, ClaimVerdict, Gathered, NO_CLAIM_RATIO, RESPONSE_CLAUSES, RESPONSE_MEASURES, Reason},
 };
 use super::{About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View};
 use crate::record::{Kind, Prompt, Record};
@@ -57,6 +63,9 @@ pub const HALLUCINATION: &str = "grounding_hallucination";
 /// Its ratio: a short answer that copies its source and changes one number is flagged. The seed flags such a claim
 /// whatever else is said; it is too rare in the labelled answers (9 of 1,626) to be fitted.
 pub const HALLUCINATION_RATIO: f64 = 30.0;
+/// The ratio where a sentence of a longer answer says the opposite of its closest one, or names another thing: among
+/// the many sentences of a long answer one is taken for that by chance more often than in a short one.
+pub const OPPOSITE_RATIO: f64 = 10.0;
 /// The ratio where a yes/no field is said to be the opposite, beside the fitted measure of such fields, which an answer
 /// that is borne out otherwise outweighs.
 pub const FLIPPED_RATIO: f64 = 3.0;
@@ -234,6 +243,8 @@ pub struct Examined {
     pub has_pairs: bool,
     /// Sentences that were not looked at.
     pub beyond: usize,
+    /// Tokens of the answer.
+    pub tokens: usize,
 }
 
 /// Measures the answer `text`, in which `code` is code, against `passages`; what the question and the system prompt say
@@ -249,22 +260,35 @@ pub fn examine<'p>(
         let Room { index, matcher, scratch, tokens, costs } = room;
         let count = passages.len().min(RELEVANCES_MAX);
         index.read(passages, question, system);
-        scratch.begin(index.sentences.len(), !is_other_language(text));
+        let lexicon = lexicon::of_texts(&[text, &index.flat]);
+        scratch.begin(index.sentences.len(), lexicon.is_english);
         let mut found = claims::claims(text, code);
         let beyond = found.len().saturating_sub(CLAIMS_MAX);
         found.truncate(CLAIMS_MAX);
         let pieces: Vec<Range<usize>> = found.iter().map(|claim| claim.span.clone()).collect();
         let (with, alone) = matcher.costs(index.flat.as_bytes(), text.as_bytes(), &pieces, costs);
         let mut gathered = Gathered::default();
+        let mut count_of_tokens = 0;
         let last = found.len().saturating_sub(1).max(1) as f64;
+        let is_code = |claim: &Claim| {
+            let from = code.partition_point(|code| code.end <= claim.span.start);
+            code.get(from).is_some_and(|code| code.start <= claim.span.start)
+        };
         let sentences = found.into_iter().zip(costs.iter()).enumerate().map(|(place, (claim, cost))| {
             let span = claim.span.clone();
             tokens.clear();
             tokens::tokens(text, span.clone(), |token| tokens.push(token));
+            count_of_tokens += tokens.len();
             let mut support = support::of_sentence(index, text, span.clone(), tokens, scratch);
             support.measures[measure::PLACE] = place as f64 / last;
             support.measures[measure::LITERAL] = cost / span.len() as f64;
             let unsupported = trust::unsupported(&support, &fitted().sentence);
+            // "Here are the dates:" announces and says nothing.
+            let announces = text[span.clone()].ends_with(':');
+            if !claim.is_meta && !claim.is_question && !announces && !is_code(&claim) {
+                support.conflict = support::conflict(index, text, span.clone(), tokens, lexicon, scratch);
+                support.best = support.conflict.as_ref().map(|(sentence, _)| *sentence).or(support.best);
+            }
             let evidence = support.best.and_then(|best| index.raw_place(best));
             let measured = Measured { claim, support, unsupported, evidence };
             if measured.counts() {
@@ -272,34 +296,53 @@ pub fn examine<'p>(
             }
             measured
         });
-        let sentences = sentences.collect();
+        let mut sentences: Vec<Measured> = sentences.collect();
+        if let [only] = &mut sentences[..]
+            && !only.claim.is_claim
+            && (1..=QUESTION_BYTES).contains(&question.len())
+        {
+            let (said, start) = (&text[only.claim.span.clone()], only.claim.span.start);
+            let otherwise = || answered(index, question, said, start, lexicon, scratch);
+            only.support.conflict = only.support.conflict.take().or_else(otherwise);
+        }
         let compression = if alone > 0.0 { with / alone } else { 0.0 };
         let relevance = index.relevance(count).unwrap_or_default();
-        Examined { sentences, measures: gathered.measures(compression), relevance, has_pairs: index.has_pairs, beyond }
+        Examined {
+            sentences,
+            measures: gathered.measures(compression),
+            relevance,
+            has_pairs: index.has_pairs,
+            beyond,
+            tokens: count_of_tokens,
+        }
     })
 }
 
-/// Function words of languages other than English, of which German capitalises all nouns.
-const OTHER_FUNCTION_WORDS: &[&str] = &[
-    "der", "die", "das", "und", "ist", "nicht", "ein", "eine", "mit", "auf", "den", "dem", "zu", "von", "sich", "auch",
-    "keine", "le", "la", "les", "des", "est", "une", "dans", "pour", "que", "el", "los", "las", "una", "con", "il",
-    "di", "che", "per", "het", "een", "van", "niet", "os", "uma", "para", "com", "dazu", "mir", "heute", "im",
-];
-/// The same of English.
-const ENGLISH_FUNCTION_WORDS: &[&str] = &[
-    "the", "of", "and", "to", "a", "is", "that", "for", "it", "with", "as", "be", "this", "are", "by", "or", "your",
-    "you",
-];
-/// Bytes of an answer by which its language is told.
-const LANGUAGE_BYTES: usize = 2_000;
+/// Bytes of a question that a value answers.
+const QUESTION_BYTES: usize = 300;
 
-/// Whether more function words of other languages than of English stand at the head of a text.
-fn is_other_language(text: &str) -> bool {
-    let head = &text[..text.floor_char_boundary(LANGUAGE_BYTES)];
-    let words = || head.split(|c: char| !c.is_alphabetic());
-    let count =
-        |list: &[&str]| words().filter(|word| list.iter().any(|known| word.eq_ignore_ascii_case(known))).count();
-    count(OTHER_FUNCTION_WORDS) > count(ENGLISH_FUNCTION_WORDS)
+/// What the sources say otherwise of a value that answers a question: "$40" to "What does the gold card cost?".
+fn answered(
+    index: &mut Index,
+    question: &str,
+    value: &str,
+    start: usize,
+    lexicon: &lexicon::Lexicon,
+    scratch: &mut Scratch,
+) -> Option<(u32, polarity::Conflict)> {
+    let joined = format!("{} {value}", question.trim_end_matches(['?', ' ']));
+    let offset = joined.len() - value.len();
+    let mut list = Vec::new();
+    tokens::tokens(&joined, 0..joined.len(), |token| list.push(token));
+    support::of_sentence(index, &joined, 0..joined.len(), &list, scratch);
+    let (sentence, conflict) = support::conflict(index, &joined, 0..joined.len(), &list, lexicon, scratch)?;
+    match conflict {
+        polarity::Conflict::Number(span) if span.start >= offset => {
+            let span = span.start - offset + start..span.end - offset + start;
+            Some((sentence, polarity::Conflict::Number(span)))
+        }
+        _ => None,
+    }
 }
 
 /// The engine.
@@ -321,20 +364,29 @@ impl GroundingEngine {
         }
         let question = if source == SourceKind::Prompt { "" } else { view.prompt_text };
         let system = view.record.system.as_deref().unwrap_or_default();
-        let examined = examine(text, &view.response.code, passages.iter().map(|(_, text)| *text), question, system);
+        let texts = || passages.iter().map(|(_, text)| *text);
         let fields: Vec<&str> = passages.iter().map(|(field, _)| field.as_str()).collect();
-        let grounding = judged(&examined, source, &fields);
+        // An answer that is data is compared value by value.
+        let data = Data::of(text);
+        let (said, code) = data.as_ref().map_or((text, &view.response.code[..]), |data| (&*data.lines, &[][..]));
+        let mut examined = examine(said, code, texts(), question, system);
+        let is_short = data.is_some() || examined.tokens < trust::SHORT_TOKENS_MAX;
+        let mut grounding = judged(&examined, said, source, &fields, data.is_some());
+        if let Some(data) = &data {
+            data.place(&mut grounding);
+            examined.measures = Default::default();
+        }
         let total: u32 = grounding.counts.iter().sum();
         if total == 0 {
             return Assessment::not_assessed("no claims in the response");
         }
-        if examined.sentences.iter().all(|sentence| !sentence.claim.is_claim || sentence.claim.is_meta) {
+        if grounding.claims.iter().all(|claim| claim.reason == Reason::HonestUncertainty) {
             return Assessment::not_assessed("the response only says that the sources are silent");
         }
         if grounding.counts[ClaimVerdict::NotAssessed as usize] == total {
             return Assessment::not_assessed("no claim that could be compared");
         }
-        let [_, contradicted, unsupported, _] = grounding.counts;
+        let [supported, contradicted, unsupported, _] = grounding.counts;
         let status = match (contradicted, unsupported) {
             (0, 0) => Status::Ok,
             (0, _) => Status::Warn,
@@ -343,7 +395,10 @@ impl GroundingEngine {
         let mut assessment = Assessment::new(status, 1.0 - grounding.trust_score)
             .with("source", Detail::Label(source.as_str()))
             .with("trust_score", Detail::Number(grounding.trust_score))
-            .with("claims", Detail::Count(u64::from(total)));
+            .with("claims", Detail::Count(u64::from(total)))
+            .with("supported", Detail::Count(u64::from(supported)))
+            .with("contradicted", Detail::Count(u64::from(contradicted)))
+            .with("unsupported", Detail::Count(u64::from(unsupported)));
         if examined.has_pairs {
             assessment = assessment.with("script", Detail::Label("pairs_of_characters"));
         }
@@ -352,12 +407,23 @@ impl GroundingEngine {
         }
         assessment.findings = findings(&grounding);
         if source == SourceKind::Context || self.settings.other_sources_vote {
-            assessment.signals = signals(&examined.measures);
+            assessment.signals = if is_short { Vec::new() } else { signals(&examined.measures) };
+            if supported == 0 {
+                // What speaks for an answer of which no claim holds is chance.
+                assessment.signals.iter_mut().for_each(|signal| {
+                    signal.fitted_log_odds = signal.fitted_log_odds.map(|add| add.max(0.0));
+                });
+            }
             let speaks = assessment.signals.iter().filter_map(|signal| signal.fitted_log_odds).sum::<f64>() > 0.0;
             if speaks && assessment.findings.is_empty() {
                 assessment.findings.extend(weakest(&grounding));
             }
-            assessment.signals.extend(hallucination(&grounding));
+            if is_short || supported == 0 {
+                assessment.signals.push(of_claims(&grounding, is_short));
+            }
+            if !is_short {
+                assessment.signals.extend(hallucination(&grounding));
+            }
         }
         assessment.grounding = Some(Box::new(grounding));
         assessment
@@ -365,14 +431,20 @@ impl GroundingEngine {
 }
 
 /// The verdicts on the claims of an answer.
-fn judged(examined: &Examined, source: SourceKind, fields: &[&str]) -> Grounding {
+fn judged(examined: &Examined, text: &str, source: SourceKind, fields: &[&str], is_data: bool) -> Grounding {
     let mut counts = [0; 4];
+    // An answer that is only a value has no sentence.
+    let is_value = examined.sentences.iter().all(|sentence| !sentence.claim.is_claim);
     counts[ClaimVerdict::NotAssessed as usize] = examined.beyond as u32;
     let mut claims = Vec::new();
-    for sentence in examined.sentences.iter().filter(|sentence| sentence.claim.is_claim) {
+    for sentence in examined.sentences.iter().filter(|sentence| is_value || is_data || sentence.claim.is_claim) {
         let Measured { claim, support, evidence, .. } = sentence;
         let unsupported = trust::of_claim(sentence.unsupported, &fitted().sentence);
-        let (verdict, reason) = if claim.claim_type == ClaimType::Structured {
+        let said = &text[claim.span.clone()];
+        let is_row = claim.claim_type == ClaimType::Structured && said.starts_with('|');
+        let (verdict, reason) = if (is_value || is_data || is_row) && !claim.is_meta && !claim.is_question {
+            trust::of_fragment(support, is_value && trust::is_name(said), !is_row)
+        } else if claim.claim_type == ClaimType::Structured {
             (ClaimVerdict::NotAssessed, Reason::NotProse)
         } else {
             trust::verdict(claim, support, unsupported)
@@ -384,7 +456,10 @@ fn judged(examined: &Examined, source: SourceKind, fields: &[&str]) -> Grounding
             continue;
         }
         let part = match reason {
-            Reason::NumberDiffers | Reason::NumberNotInSource => support.number.clone(),
+            Reason::NumberDiffers | Reason::NameDiffers | Reason::UnitDiffers => {
+                support.conflict.as_ref().and_then(|(_, conflict)| conflict.part()).or(support.number.clone())
+            }
+            Reason::NumberNotInSource => support.number.clone(),
             Reason::NameNotInSource => support.entity.clone(),
             Reason::WordsNotInSource => support.unsupported.clone(),
             _ => None,
@@ -431,6 +506,7 @@ fn weakest(grounding: &Grounding) -> Option<Finding> {
 fn hallucination(grounding: &Grounding) -> Option<Signal> {
     let ratio_of = |claim: &JudgedClaim| match claim.reason {
         Reason::NumberDiffers | Reason::OutsideKnowledge => HALLUCINATION_RATIO,
+        Reason::SaysOpposite | Reason::NameDiffers | Reason::UnitDiffers => OPPOSITE_RATIO,
         Reason::FieldSaysOtherwise => FLIPPED_RATIO,
         _ => 0.0,
     };
@@ -438,6 +514,61 @@ fn hallucination(grounding: &Grounding) -> Option<Signal> {
     let ratio = (ratio_of(claim), RatioSource::Default);
     let signal = Signal::absent(HALLUCINATION, Question::Fabricated, Tier::Zero, ratio);
     (ratio.0 > 0.0).then(|| signal.fire(1.0, claim.reason.clause()))
+}
+
+/// What the claims say of an answer, the worst of them.
+fn of_claims(grounding: &Grounding, is_short: bool) -> Signal {
+    let rank = |claim: &JudgedClaim| match (claim.verdict, claim.reason) {
+        (ClaimVerdict::Contradicted, _) => 0,
+        (ClaimVerdict::Unsupported, Reason::WordsNotInSource | Reason::WordsNotTogether) => 2,
+        (ClaimVerdict::Unsupported, Reason::OutsideKnowledge) => 0,
+        (ClaimVerdict::Unsupported, _) => 1,
+        (ClaimVerdict::Supported | ClaimVerdict::NotAssessed, _) => 3,
+    };
+    let worst = grounding.claims.iter().min_by_key(|claim| rank(claim));
+    let rank = worst.map_or(3, rank);
+    let ratio = if is_short { trust::SHORT_RATIOS[rank] } else { NO_CLAIM_RATIO };
+    // No claim holds: never better than nothing known.
+    let ratio = if grounding.trust_score == 0.0 { ratio.max(NO_CLAIM_RATIO) } else { ratio };
+    let signal = Signal::absent(CLAIMS, Question::Fabricated, Tier::Zero, (ratio, RatioSource::Fitted));
+    let mut signal =
+        if ratio > 1.0 { signal.fire(1.0, worst.map_or("", |claim| claim.reason.clause())) } else { signal };
+    signal.measured = Some(3.0 - rank as f64);
+    signal.fitted_log_odds = Some(ratio.ln());
+    signal
+}
+
+/// An answer that is JSON, as lines.
+struct Data {
+    lines: String,
+    segments: Vec<index::Segment>,
+}
+
+impl Data {
+    /// The answer as data; `None` where it is text. A fence of code around it is left out.
+    fn of(text: &str) -> Option<Data> {
+        let trimmed = text.trim();
+        let inner = trimmed.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")).map_or(trimmed, |rest| {
+            let rest = rest.strip_prefix("json").or(rest.strip_prefix("JSON")).unwrap_or(rest);
+            rest.trim()
+        });
+        let (mut lines, mut segments, mut facts) = (String::new(), Vec::new(), fields::Facts::default());
+        if !fields::flatten(inner, 0, &mut lines, &mut segments, &mut facts) {
+            return None;
+        }
+        let offset = (inner.as_ptr() as usize - text.as_ptr() as usize) as u32;
+        segments.iter_mut().for_each(|segment| segment.raw += offset);
+        Some(Data { lines, segments })
+    }
+
+    /// Puts the claims where they stand in the answer.
+    fn place(&self, grounding: &mut Grounding) {
+        let raw = |span: &Range<usize>| fields::raw_place(&self.segments, span.clone()).map(|(_, raw)| raw);
+        for claim in &mut grounding.claims {
+            claim.part = claim.part.as_ref().and_then(raw);
+            claim.span = raw(&claim.span).unwrap_or_default();
+        }
+    }
 }
 
 /// The evidence of an answer.
@@ -497,5 +628,77 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings { prompt_bytes_min: PROMPT_BYTES_MIN, other_sources_vote: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engines::testing::with_view;
+
+    const DOCUMENT: &str = "The annual fee for the gold card is $95. The silver card costs $40 a year. Pets are not \
+        allowed. The office in Lisbon was opened in 2014 by Maria Lindqvist.";
+    const DATA: &str = r#"{"order_id": "A-1009", "price": 94.5, "dob": "1954-01-14", "destination": "LAX"}"#;
+    const PRIOR: f64 = 0.15;
+
+    /// Trust, and the log odds of all signals.
+    fn of(context: &str, question: &str, answer: &str) -> Option<(f64, f64)> {
+        let record = serde_json::json!({"prompt": question, "context": [context], "response": answer});
+        with_view(&record.to_string(), |view| {
+            let assessment = GroundingEngine::default().assess(view)?;
+            let add = |signal: &Signal| signal.evidence().contribution();
+            let adds = assessment.signals.iter().map(add).sum();
+            Some((assessment.grounding?.trust_score, adds))
+        })
+    }
+
+    #[track_caller]
+    fn check(context: &str, question: &str, answer: &str, is_right: bool) {
+        let (trust, adds) = of(context, question, answer).unwrap();
+        assert_eq!(trust >= 0.5 && adds < 0.0, is_right, "{answer}: {trust} {adds}");
+        // What is flagged: from P = 0.2 on.
+        let flagged = (0.2f64 / 0.8).ln() - (PRIOR / (1.0 - PRIOR)).ln();
+        assert_eq!(adds > flagged, !is_right, "{answer}: {trust} {adds}");
+    }
+
+    #[test]
+    fn short_answers_are_compared() {
+        let fee = "What is the fee of the gold card?";
+        check(DOCUMENT, fee, "$95", true);
+        check(DOCUMENT, fee, "$125", false);
+        check(DOCUMENT, fee, "$40", false);
+        check(DOCUMENT, fee, "The gold card costs $95 a year.", true);
+        check(DOCUMENT, fee, "The annual fee for the gold card is $125.", false);
+        check(DOCUMENT, "Are pets allowed?", "Pets are allowed.", false);
+        check(DOCUMENT, "Are pets allowed?", "No, pets are not allowed.", true);
+        check(DOCUMENT, "Where is it?", "Madrid", false);
+        check(DOCUMENT, "Who opened it?", "Maria Lindqvist", true);
+    }
+
+    #[test]
+    fn data_is_compared_value_by_value() {
+        check(DATA, "Extract.", r#"{"order_id": "A-1009", "price": 94.5}"#, true);
+        check(DATA, "Extract.", r#"{"order_id": "B-2000", "price": 84.5}"#, false);
+        check(DATA, "Extract.", "```json\n{\"price\": 94.5, \"destination\": \"Los Angeles\"}\n```", true);
+        check(DATA, "A table.", "| Item | Price |\n|---|---|\n| A-1009 | 94.50 |", true);
+        check(DATA, "A table.", "| Item | Price |\n|---|---|\n| A-1009 | 99.50 |", false);
+        check(DATA, "When?", "The date of birth is 14 January 1954.", true);
+        check(DATA, "Where to?", "The destination is Los Angeles.", true);
+    }
+
+    #[test]
+    fn words_that_claim_nothing_are_not_assessed() {
+        for answer in ["No.", "You're welcome!", "Hello! How can I help you?", "The documents do not mention this."] {
+            assert_eq!(of(DOCUMENT, "Thanks!", answer), None, "{answer}");
+        }
+    }
+
+    #[test]
+    fn without_trust_nothing_speaks_for_an_answer() {
+        let long = "Green turtles paint enormous murals in forgotten harbours. ".repeat(8);
+        for answer in ["Pets are allowed.", "Tigers sleep in the hall.", &long] {
+            let (trust, adds) = of(DOCUMENT, "?", answer).unwrap();
+            assert!(trust == 0.0 && adds > 0.0, "{answer}: {trust} {adds}");
+        }
     }
 }

@@ -35,9 +35,11 @@ use std::{ops::Range, sync::LazyLock};
 
 use super::{
     fields::{self, Conflicts},
-    idf::idf,
-    index::{Index, fold},
+    idf::{IDF_MAX, idf},
+    index::{Index, POSTINGS_PER_STEM_MAX, Sentence, fold},
+    lexicon::Lexicon,
     numbers::{Number, numbers},
+    polarity::{self, Conflict, Elsewhere, Said},
     table::Table,
     tokens::{ACRONYM, CAPITAL, DIGIT, NEGATION, STOP, Token, stem_of},
 };
@@ -54,6 +56,10 @@ pub const NUMBER_PAIRS_MAX: usize = 256;
 pub const FOLDED_SEARCHES_MAX: usize = 64;
 /// Sources above this size are not searched letter by letter.
 pub const FOLDED_BYTES_MAX: usize = 1 << 20;
+/// Sentences of the sources that a claim is compared with word by word.
+pub const CLOSEST_MAX: usize = 6;
+/// What a number that a sentence shares with a claim adds to how close it is, in nats.
+const NUMBER_WEIGHT: f32 = 6.0;
 /// Tokens of a sentence that are compared with fields and hours.
 pub const FIELD_TOKENS_MAX: usize = 512;
 /// A first word of a name that is more common than this begins a sentence rather than a name.
@@ -119,12 +125,16 @@ pub struct Support {
     pub checked: usize,
     /// The words that stand in no source, from first to last.
     pub unsupported: Option<Range<usize>>,
+    /// Whether it holds numbers.
+    pub has_numbers: bool,
     /// The first number that stands in no source.
     pub number: Option<Range<usize>>,
     /// Whether the best sentence of the sources has another number beside the word that stands beside that one.
     pub differs: bool,
     /// The first name that stands in no source.
     pub entity: Option<Range<usize>>,
+    /// What the closest sentences of the sources say otherwise, and which of them.
+    pub conflict: Option<(u32, Conflict)>,
 }
 
 /// Room that is used again for every sentence.
@@ -134,6 +144,13 @@ pub struct Scratch {
     scores: Vec<(f32, f32)>,
     touched: Vec<u32>,
     numbers: Vec<Number>,
+    /// Sentences of the sources that hold numbers of the sentence, in order.
+    numbered: Vec<u32>,
+    /// The closest sentences of the sources, with how close they are.
+    closest: Vec<(f32, u32)>,
+    source_tokens: Vec<Token>,
+    /// First bytes of words that stand for a code or a key of the sources, in order.
+    glossed: Vec<u32>,
     pairs_left: usize,
     searches_left: usize,
     looks_for_names: bool,
@@ -159,12 +176,19 @@ pub fn of_sentence(
     scratch: &mut Scratch,
 ) -> Support {
     let mut support = Support::default();
+    glosses(index, text, tokens, &mut scratch.glossed);
     words(index, tokens, scratch, &mut support);
-    windows(index, scratch, &mut support);
     let mut found = std::mem::take(&mut scratch.numbers);
     found.clear();
     numbers(text, tokens, true, |number| found.push(number));
+    scratch.numbered.clear();
+    for number in found.iter().take(CLOSEST_MAX) {
+        scratch.numbered.extend(index.numbers.sentences(number).take(POSTINGS_PER_STEM_MAX as usize));
+    }
+    scratch.numbered.sort_unstable();
+    windows(index, scratch, &mut support);
     support.checked += found.len();
+    support.has_numbers = !found.is_empty();
     for number in &found {
         check_number(index, tokens, number, scratch, &mut support);
         // Once is enough, and it costs a look into the sources.
@@ -201,7 +225,7 @@ fn words(index: &Index, tokens: &[Token], scratch: &mut Scratch, support: &mut S
             continue;
         }
         let weight = idf(token.stem);
-        let is_known = index.knows(token.stem);
+        let is_known = index.knows(token.stem) || scratch.glossed.binary_search(&token.start).is_ok();
         seen += 1;
         if last != 0 {
             bigrams += 1;
@@ -266,8 +290,13 @@ fn windows(index: &Index, scratch: &mut Scratch, support: &mut Support) {
         }
     }
     let (mut best, mut window) = (0.0f32, 0.0f32);
+    scratch.closest.clear();
     for sentence in scratch.touched.drain(..) {
         let (own, around) = std::mem::take(&mut scratch.scores[sentence as usize]);
+        let numbered = &scratch.numbered;
+        let from = numbered.partition_point(|other| *other < sentence);
+        let held = numbered[from..].iter().take_while(|other| **other == sentence).count();
+        closest(&mut scratch.closest, own + held as f32 * NUMBER_WEIGHT, sentence);
         if own > best || own == best && own > 0.0 && support.best.is_some_and(|best| sentence < best) {
             best = own;
             support.best = Some(sentence);
@@ -277,6 +306,112 @@ fn windows(index: &Index, scratch: &mut Scratch, support: &mut Support) {
     let missing = |held: f32| if total == 0.0 { 0.0 } else { (1.0 - f64::from(held) / total).clamp(0.0, 1.0) };
     support.measures[measure::SENTENCE] = missing(best);
     support.measures[measure::WINDOW] = missing(window);
+}
+
+/// Keeps the [`CLOSEST_MAX`] closest sentences, the first of those that are equally close.
+fn closest(kept: &mut Vec<(f32, u32)>, score: f32, sentence: u32) {
+    if score <= 0.0 {
+        return;
+    }
+    let at = kept.partition_point(|(other, place)| *other > score || *other == score && *place < sentence);
+    if at < CLOSEST_MAX {
+        kept.truncate(CLOSEST_MAX - 1);
+        kept.insert(at, (score, sentence));
+    }
+}
+
+/// What the closest sentences say otherwise.
+pub fn conflict(
+    index: &Index,
+    text: &str,
+    span: Range<usize>,
+    tokens: &[Token],
+    lexicon: &Lexicon,
+    scratch: &mut Scratch,
+) -> Option<(u32, Conflict)> {
+    if scratch.closest.is_empty() {
+        return None;
+    }
+    let claim = Said::read(text, span, tokens, lexicon);
+    let is_glossed = |name: Range<usize>| is_glossed(index, text, name);
+    let has_number = |number: &Number| index.numbers.supports(number);
+    let has_stem = |stem: u32| index.has_stem(stem);
+    let is_alias = |stem: u32| index.is_alias(stem);
+    let elsewhere =
+        Elsewhere { is_glossed: &is_glossed, has_number: &has_number, has_stem: &has_stem, is_alias: &is_alias };
+    let mut compared = Vec::with_capacity(scratch.closest.len());
+    for (_, sentence) in &scratch.closest {
+        let Sentence { start, end, .. } = index.sentences[*sentence as usize];
+        let range = start as usize..end as usize;
+        let list = &mut scratch.source_tokens;
+        list.clear();
+        super::tokens::tokens(&index.flat, range.clone(), |token| list.push(token));
+        let source = Said::read(&index.flat, range, list, lexicon);
+        compared.push((*sentence, polarity::compare(&claim, &source, lexicon.has_concord, &elsewhere)));
+    }
+    polarity::judge(&compared)
+}
+
+/// Words that say what a code or a key of the sources says: "Date of Birth" for `dob`, the name before "(LAX)", the
+/// parts of `flightNumber`.
+fn glosses(index: &Index, text: &str, tokens: &[Token], glossed: &mut Vec<u32>) {
+    /// Words of a key that is made of their first letters.
+    const KEY_WORDS: std::ops::RangeInclusive<usize> = 3..=5;
+    glossed.clear();
+    for at in 0..tokens.len() {
+        let is_near = |next: usize| tokens[next].start as usize <= tokens[next - 1].span().end + 1;
+        let mut letters = String::new();
+        for next in at..tokens.len().min(at + KEY_WORDS.end()) {
+            if next > at && !is_near(next) {
+                break;
+            }
+            letters.extend(text[tokens[next].span()].chars().next());
+            let count = next + 1 - at;
+            if !KEY_WORDS.contains(&count) || !tokens[at].is_content() || !tokens[next].is_content() {
+                continue;
+            }
+            let stem = stem_of(&letters);
+            if idf(stem) == IDF_MAX && index.has_code(stem) {
+                glossed.extend(tokens[at..=next].iter().map(|token| token.start));
+            }
+        }
+        let token = &tokens[at];
+        let word = &text[token.span()];
+        if !index.knows(token.stem) && word.bytes().skip(1).any(|byte| byte.is_ascii_uppercase()) {
+            let mut parts = fields::camel_words(word).map(stem_of).peekable();
+            let is_camel = parts.peek().is_some() && parts.all(|stem| index.knows(stem));
+            if is_camel && token.flags & ACRONYM == 0 {
+                glossed.push(token.start);
+            }
+        }
+        if token.flags & CAPITAL != 0 && token.flags & STOP == 0 {
+            // The words of one name, up to the bracket.
+            let mut end = at + 1;
+            while end < tokens.len() && end < at + 4 && tokens[end].flags & CAPITAL != 0 && is_near(end) {
+                end += 1;
+            }
+            if is_glossed(index, text, token.span().start..tokens[end - 1].span().end) {
+                glossed.extend(tokens[at..end].iter().map(|token| token.start));
+            }
+        }
+    }
+    glossed.sort_unstable();
+    glossed.dedup();
+}
+
+/// Whether a name stands beside its code in brackets, and the sources have the code: "Los Angeles (LAX)".
+fn is_glossed(index: &Index, text: &str, name: Range<usize>) -> bool {
+    /// Bytes of a code.
+    const CODE_BYTES_MAX: usize = 24;
+    let behind = text[name.end..].trim_start_matches(['*', '_', ' ']);
+    let inside = behind.strip_prefix('(').and_then(|rest| rest.get(..rest.find(')')?));
+    let before = text[..name.start].trim_end_matches(['*', '_', ' ']);
+    let outside = before.strip_suffix('(').map(|rest| rest.trim_end().rsplit([' ', '\n']).next().unwrap_or_default());
+    let is_code = |code: &str| {
+        let is_written = code.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+        is_written && !code.is_empty() && code.len() <= CODE_BYTES_MAX && index.has_stem(stem_of(code))
+    };
+    inside.is_some_and(is_code) || outside.is_some_and(is_code)
 }
 
 fn check_number(index: &Index, tokens: &[Token], number: &Number, scratch: &mut Scratch, support: &mut Support) {
@@ -434,7 +569,7 @@ fn check_name(index: &mut Index, text: &str, words: &[Token], scratch: &mut Scra
     let best = support.best;
     for word in words.iter().filter(|word| word.flags & STOP == 0) {
         count += 1;
-        let mut is_held = index.knows(word.stem);
+        let mut is_held = index.knows(word.stem) || scratch.glossed.binary_search(&word.start).is_ok();
         if is_held {
             is_near |= best.is_some_and(|best| index.sentences_with(word.stem).any(|s| s.abs_diff(best) <= 1));
         } else if word.length > 3 && scratch.searches_left > 0 && index.flat.len() <= FOLDED_BYTES_MAX {

@@ -23,8 +23,11 @@ use serde::Serialize;
 
 use super::{
     claims::Claim,
+    idf::idf,
+    polarity::Conflict,
     ratios::{Fitted, Ratios},
     support::{MEASURES, Support, measure},
+    tokens::{CAPITAL, STOP, tokens},
 };
 use crate::{
     engines::{Question, SignalAbout},
@@ -42,6 +45,16 @@ pub const CONTRADICTED_WINDOW_MAX: f64 = 0.2;
 pub const UNKNOWN_SHARE_MAX: f64 = 0.6;
 /// A claim that entails, or contradicts, does so from above this on (seed 004).
 pub const ENTAILED_FROM: f64 = 0.5;
+
+/// The signal of the claims one by one: all that is said of a short answer, and of an answer of which no claim holds.
+pub const CLAIMS: &str = "grounding_claims";
+/// Tokens below which an answer is short: fewer than nearly all of the answers that the measures were fitted on have.
+pub const SHORT_TOKENS_MAX: usize = 25;
+/// The ratio of a short answer by its worst claim: contradicted; with a number or a name, or a value, that no source
+/// has; with words that none has; all supported.
+pub const SHORT_RATIOS: [f64; 4] = [30.0, 5.0, 2.0, 0.5];
+/// The ratio of a longer answer of which no claim is supported.
+pub const NO_CLAIM_RATIO: f64 = 2.0;
 
 /// What is said of one claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -81,8 +94,14 @@ pub enum Reason {
     FieldSaysOtherwise,
     /// The hours of the source are others.
     HoursDiffer,
+    /// The source says the opposite.
+    SaysOpposite,
     /// The source has the statement with another number.
     NumberDiffers,
+    /// The source has the statement of another name.
+    NameDiffers,
+    /// The source has the number in another unit.
+    UnitDiffers,
     /// It holds a number that stands in no source.
     NumberNotInSource,
     /// It asserts a field of which the source does not know the value.
@@ -115,7 +134,10 @@ impl Reason {
             Reason::MostlyInSource => "mostly_in_source",
             Reason::FieldSaysOtherwise => "field_says_otherwise",
             Reason::HoursDiffer => "hours_differ",
+            Reason::SaysOpposite => "says_opposite",
             Reason::NumberDiffers => "number_differs",
+            Reason::NameDiffers => "name_differs",
+            Reason::UnitDiffers => "unit_differs",
             Reason::NumberNotInSource => "number_not_in_source",
             Reason::ValueUnknownInSource => "value_unknown_in_source",
             Reason::NameNotInSource => "name_not_in_source",
@@ -137,7 +159,10 @@ impl Reason {
             Reason::MostlyInSource => "most of its words stand in the sources",
             Reason::FieldSaysOtherwise => "a field of the source says the opposite",
             Reason::HoursDiffer => "the hours of the source are others",
+            Reason::SaysOpposite => "the source says the opposite",
             Reason::NumberDiffers => "the source has another number",
+            Reason::NameDiffers => "the source has another name",
+            Reason::UnitDiffers => "the source has another unit",
             Reason::NumberNotInSource => "a number stands in no source",
             Reason::ValueUnknownInSource => "the source does not know the value",
             Reason::NameNotInSource => "a name stands in no source",
@@ -197,6 +222,9 @@ pub fn verdict(claim: &Claim, support: &Support, unsupported: f64) -> (ClaimVerd
     if support.differs && of(measure::STEMS) == 0.0 && of(measure::WINDOW) <= CONTRADICTED_WINDOW_MAX {
         return (ClaimVerdict::Contradicted, Reason::NumberDiffers);
     }
+    if let Some((_, conflict)) = &support.conflict {
+        return (ClaimVerdict::Contradicted, conflict.into());
+    }
     let is_unknown = of(measure::NUMBERS) > 0.0 || of(measure::SHARE) > UNKNOWN_SHARE_MAX;
     if unsupported <= UNSUPPORTED_FROM && !is_unknown {
         let is_whole = support.unsupported.is_none() && of(measure::ENTITIES) == 0.0;
@@ -215,6 +243,58 @@ pub fn verdict(claim: &Claim, support: &Support, unsupported: f64) -> (ClaimVerd
         Reason::WordsNotTogether
     };
     (ClaimVerdict::Unsupported, reason)
+}
+
+/// The verdict on a part of an answer that is no sentence: a value, a row of a table, a field. Only what can be right or
+/// wrong by itself counts; words may be a label, and so may the names of a table's head.
+pub fn of_fragment(support: &Support, is_name: bool, has_names: bool) -> (ClaimVerdict, Reason) {
+    let of = |measure: usize| support.measures[measure];
+    if let Some((_, conflict)) = &support.conflict {
+        return (ClaimVerdict::Contradicted, conflict.into());
+    }
+    if of(measure::FLIPPED) > 0.0 {
+        return (ClaimVerdict::Contradicted, Reason::FieldSaysOtherwise);
+    }
+    if of(measure::NUMBERS) > 0.0 {
+        return (ClaimVerdict::Unsupported, Reason::NumberNotInSource);
+    }
+    if has_names && (support.entity.is_some() || is_name && of(measure::STEMS) > 0.0) {
+        return (ClaimVerdict::Unsupported, Reason::NameNotInSource);
+    }
+    let holds = support.checked > 0 && (of(measure::SHARE) == 0.0 || support.has_numbers);
+    if holds {
+        (ClaimVerdict::Supported, Reason::StandsInSource)
+    } else {
+        (ClaimVerdict::NotAssessed, Reason::NothingToCompare)
+    }
+}
+
+/// Whether an answer is a name and no more: capitalised words, of which one is not common.
+pub fn is_name(said: &str) -> bool {
+    /// Words of the longest name.
+    const WORDS_MAX: usize = 5;
+    /// A word that is more common is no name: "Yes", "Done".
+    const COMMON_IDF: f64 = 6.5;
+    let mut count = 0;
+    let mut is_rare = false;
+    let mut is_name = true;
+    tokens(said, 0..said.len(), |token| {
+        count += 1;
+        is_name &= token.flags & (CAPITAL | STOP) != 0 && (count > 1 || token.flags & STOP == 0);
+        is_rare |= token.flags & STOP == 0 && idf(token.stem) >= COMMON_IDF;
+    });
+    (1..=WORDS_MAX).contains(&count) && is_name && is_rare
+}
+
+impl From<&Conflict> for Reason {
+    fn from(conflict: &Conflict) -> Reason {
+        match conflict {
+            Conflict::Opposite => Reason::SaysOpposite,
+            Conflict::Name(_) => Reason::NameDiffers,
+            Conflict::Number(_) => Reason::NumberDiffers,
+            Conflict::Unit(_) => Reason::UnitDiffers,
+        }
+    }
 }
 
 /// The measures of an answer, which are also its signals.
@@ -254,7 +334,14 @@ pub const RESPONSE_CLAUSES: [&str; 14] = [
 ];
 
 /// The signals: one of the claims together, and one of each of [`RESPONSE_MEASURES`].
-pub const SIGNALS: [SignalAbout; 15] = [
+pub const SIGNALS: [SignalAbout; 16] = [
+    SignalAbout {
+        id: CLAIMS,
+        question: Question::Fabricated,
+        title: "Claims of the answer are not what the documents say.",
+        owasp: "LLM09",
+        help: "Compare the marked claims with their closest sentence.",
+    },
     SignalAbout {
         id: "grounding_hallucination",
         question: Question::Fabricated,
