@@ -96,6 +96,9 @@ pub struct Args {
     /// Fewer LLM calls than this share with the text of an answer are no audit (exit status 3) [default: 50%].
     #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "Gate")]
     min_assessed: Option<f64>,
+    /// Fail when the documents bear out fewer of the claims of answers than this share, beyond chance.
+    #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "Gate")]
+    min_trust: Option<f64>,
 }
 
 /// Runs the audit.
@@ -237,6 +240,7 @@ impl Args {
             ("gate.max_flag_rate", self.max_flag_rate),
             ("gate.max_rejected", self.max_rejected),
             ("gate.min_assessed", self.min_assessed),
+            ("gate.min_trust", self.min_trust),
             ("gate.max_regression", self.max_regression),
         ];
         for (key, share) in shares {

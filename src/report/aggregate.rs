@@ -12,6 +12,7 @@
 use std::{borrow::Cow, collections::BTreeMap, mem};
 
 use super::{
+    claims::Claims,
     control::{ControlPoint, ControlSeries},
     coverage::{Coverage, Holds},
     formats::{Formats, Names},
@@ -111,6 +112,7 @@ pub struct Partial {
     pub(super) ledger: Ledger,
     pub(super) formats: Formats,
     pub(super) coverage: Coverage,
+    pub(super) claims: Claims,
     pub(super) unread: Unread,
     pub(super) decisions: Decisions,
     pub(super) high_risk: u64,
@@ -275,6 +277,10 @@ impl Partial {
         if let Some(holds) = measures.holds {
             self.coverage.add(holds);
         }
+        let grounding = judged.assessments.iter().find_map(|(_, said)| said.grounding.as_deref());
+        if let Some(grounding) = grounding {
+            self.claims.add(grounding);
+        }
         for answer in &verdict.answers {
             self.questions.get_mut(answer.question).record(answer);
         }
@@ -412,6 +418,7 @@ impl Partial {
         self.ledger.merge(&next.ledger);
         self.formats.merge(next.formats);
         self.coverage.merge(&next.coverage);
+        self.claims.merge(&next.claims);
         self.unread.merge(next.unread);
         self.decisions.merge(&next.decisions);
         self.high_risk += next.high_risk;

@@ -80,6 +80,7 @@ fn gate(report: &Report) -> Suite {
         ("fail_on", policy.fail_on != FailOn::Never),
         ("max_block_rate", policy.max_block_rate.is_some()),
         ("max_flag_rate", policy.max_flag_rate.is_some()),
+        ("min_trust", policy.min_trust.is_some()),
         ("max_regression", policy.max_regression.is_some()),
     ];
     let case = |rule: &'static str| {

@@ -3,7 +3,7 @@
 //! - [`verdict_record`]: what is said of one record, as an object that owns its text
 //! - [`explanation`]: the same in one or two sentences
 //! - [`aggregate`]: verdicts → counts, per batch, merged in input order
-//! - [`formats`]: what the log was written by; [`coverage`]: what there is to judge; [`unread`]: what was not read;
+//! - [`formats`]: what the log was written by; [`coverage`]: what there is to judge; [`claims`]: what documents bear out; [`unread`]: what was not read;
 //!   [`times`]: times whose unit cannot be right
 //! - [`timeline`]: decisions over time, in at most a screenful of buckets
 //! - [`summary`]: the report object
@@ -26,6 +26,7 @@
 pub mod aggregate;
 pub mod catalogue;
 pub mod checks;
+pub mod claims;
 pub mod comparison;
 pub mod control;
 pub mod coverage;

@@ -11,6 +11,7 @@ use super::{
         REJECTED_LISTED_MAX, STREAMS_MAX, SignalCounts, StreamCounts,
     },
     checks::CheckSummary,
+    claims::ClaimSummary,
     comparison::Comparison,
     control::{ControlBucket, ControlSeries},
     coverage::Coverage,
@@ -54,6 +55,9 @@ pub struct Report {
     pub formats: FormatSummary,
     /// What the LLM calls hold of what is judged.
     pub coverage: Coverage,
+    /// Claims of answers against their documents; absent when no answer has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grounding: Option<ClaimSummary>,
     /// What went into no record.
     pub unread: UnreadSummary,
     /// Times whose unit cannot be right.
@@ -548,6 +552,7 @@ impl Report {
             input: input(&whole, totals),
             formats: whole.formats.summary(),
             coverage: whole.coverage,
+            grounding: whole.claims.summary(),
             unread: whole.unread.summary(),
             time_doubts: time_doubts(&whole),
             verdicts: Verdicts { decisions: whole.decisions, high_risk: whole.high_risk },
@@ -591,7 +596,10 @@ impl Report {
     /// What every report for people says before its verdicts: what was read, what there is to judge, what is doubtful.
     pub(super) fn notices(&self) -> Vec<String> {
         let mut notices: Vec<String> =
-            [self.formats.line(), self.coverage.line(), self.unread.line()].into_iter().flatten().collect();
+            [self.formats.line(), self.coverage.line(), self.grounding.map(|claims| claims.line()), self.unread.line()]
+                .into_iter()
+                .flatten()
+                .collect();
         notices.extend(self.time_doubts.iter().take(DOUBTS_SHOWN_MAX).map(|doubt| {
             let name = doubt.stream.as_deref().unwrap_or("(no model)");
             format!("doubtful times of {}: {}", clip(name, NAME_CHARS_MAX), doubt.message)
@@ -624,6 +632,8 @@ fn counts(whole: &Partial, totals: &Totals) -> Counts {
         unreadable: totals.unreadable.iter().map(|name| shown(name)).collect(),
         answerable: whole.coverage.answerable(),
         answered: whole.coverage.response,
+        supported_claims: whole.claims.of_all().0,
+        claims: whole.claims.of_all().1,
     }
 }
 

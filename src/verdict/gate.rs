@@ -47,6 +47,9 @@ pub struct Policy {
     pub max_level_shift: Option<f64>,
     /// Whether a stream of which more calls fail than before, to the end of the log, fails the audit.
     pub rising_errors: bool,
+    /// Lowest share of the claims of answers that their documents must bear out.
+    #[serde(deserialize_with = "optional_share")]
+    pub min_trust: Option<f64>,
     /// How much more, as a share of the records, may be flagged or blocked than in the baseline, on any question.
     #[serde(deserialize_with = "optional_share")]
     pub max_regression: Option<f64>,
@@ -64,6 +67,7 @@ impl Default for Policy {
             max_degraded: Some(0.5),
             max_level_shift: Some(3.0),
             rising_errors: true,
+            min_trust: None,
             max_regression: None,
         }
     }
@@ -148,6 +152,10 @@ pub struct Counts {
     pub answerable: u64,
     /// LLM calls with the text of an answer.
     pub answered: u64,
+    /// Claims of answers that their documents bear out.
+    pub supported_claims: u64,
+    /// All claims of answers that were compared with documents.
+    pub claims: u64,
 }
 
 impl Counts {
@@ -261,6 +269,7 @@ pub fn decide(policy: &Policy, counts: &Counts, facts: &[(&'static str, String)]
             .map(|message| violated("max_block_rate", message)),
         above(policy.max_flag_rate, counts.flag + counts.block, counts, "flagged or blocked")
             .map(|message| violated("max_flag_rate", message)),
+        too_little_trust(policy, counts).map(|message| violated("min_trust", message)),
     ]
     .into_iter()
     .flatten();
@@ -358,6 +367,16 @@ fn above(limit: Option<f64>, n: u64, counts: &Counts, what: &str) -> Option<Stri
     })
 }
 
+fn too_little_trust(policy: &Policy, counts: &Counts) -> Option<String> {
+    let limit = policy.min_trust?;
+    let (supported, claims) = (counts.supported_claims, counts.claims);
+    let (_, high) = wilson::interval(supported, claims)?;
+    (high < limit).then(|| {
+        let (high, limit) = (Percent(high), Percent(limit));
+        format!("the documents bear out {supported} of {claims} claims: trust of at most {high} (95% confidence), at least {limit} needed")
+    })
+}
+
 fn plural(n: u64, one: &'static str, many: &'static str) -> &'static str {
     if n == 1 { one } else { many }
 }
@@ -443,6 +462,17 @@ mod tests {
         check(Policy::default(), clean(0), 3, &["min_records"]);
         check(Policy { min_records: 0, ..Policy::default() }, clean(0), 0, &[]);
         check(Policy { min_records: 10, ..Policy::default() }, clean(9), 3, &["min_records"]);
+    }
+
+    #[test]
+    fn trust_fails_when_the_upper_end_lies_below() {
+        let of = |supported_claims, claims| Counts { supported_claims, claims, ..clean(10) };
+        let policy = Policy { min_trust: Some(0.8), ..Policy::default() };
+        check(policy.clone(), of(50, 100), 1, &["min_trust"]);
+        check(policy.clone(), of(75, 100), 0, &[]);
+        check(policy.clone(), of(1, 2), 0, &[]);
+        check(policy, of(0, 0), 0, &[]);
+        check(Policy::default(), of(0, 100), 0, &[]);
     }
 
     #[test]
