@@ -560,7 +560,10 @@ fn clauses_differ(
         return false;
     }
     let other = if source.clauses[usize::from(other)].is_exception { other.saturating_sub(1) } else { other };
-    let (turned, used_claim, used_source) = turns(claim, source, found, (clause, other));
+    let Turns { turned, is_unsure, used_claim, used_source } = turns(claim, source, found, (clause, other));
+    if is_unsure {
+        return false;
+    }
     // How much of the source's clause the claim speaks of.
     let stem = |index: usize| source.words[index].stem;
     let is_meant = |index: usize| words().any(|(_, found)| found.is_some_and(|found| stem(found.word) == stem(index)));
@@ -625,14 +628,21 @@ fn clauses_differ(
     }
 }
 
+/// How the pairs of two clauses stand.
+struct Turns {
+    /// Pairs on different sides.
+    turned: usize,
+    /// Whether a pair is on different sides of which it is not plain that both are said of the same thing.
+    is_unsure: bool,
+    /// Tokens of both that are compared by a pair.
+    used_claim: Vec<u16>,
+    used_source: Vec<u16>,
+}
+
 /// How many pairs stand on different sides in a clause of the claim and in the source, and which tokens of both are
 /// compared by a pair.
-fn turns(
-    claim: &Said,
-    source: &Said,
-    found: &[Option<Found>],
-    (clause, other): (u8, u8),
-) -> (usize, Vec<u16>, Vec<u16>) {
+fn turns(claim: &Said, source: &Said, found: &[Option<Found>], (clause, other): (u8, u8)) -> Turns {
+    let mut is_unsure = false;
     let (mut turned, mut used_claim, mut used_source) = (0, Vec::new(), Vec::new());
     // The same word may stand in several clauses: that of the clause that is compared.
     let place = |index: usize| {
@@ -646,10 +656,17 @@ fn turns(
             .filter(|index| found[*index].is_some() && claim.words[*index].at != side.at)
             .min_by_key(|index| claim.words[*index].at.abs_diff(side.at));
         let is_here = source.sides.iter().any(|own| own.pair == side.pair && own.clause == other);
-        let others = source.sides.iter().filter(|own| own.pair == side.pair && (!is_here || own.clause == other));
+        let others = || source.sides.iter().filter(|own| own.pair == side.pair && (!is_here || own.clause == other));
+        // The source has the same side, whatever else it has: of what, is not known.
+        if others().any(|own| own.is_minus == side.is_minus) {
+            used_claim.push(side.at);
+            used_source.extend(others().map(|own| own.at));
+            continue;
+        }
+        let others = others();
         let nearest = others.min_by_key(|other| near.and_then(place).map_or(other.at, |at| at.abs_diff(other.at)));
         let Some(other) = nearest else { continue };
-        // Where both sentences have both sides, each stands for itself.
+        // Where the claim has both sides, each stands for itself.
         let has_both =
             |said: &Said| said.sides.iter().any(|own| own.pair == side.pair && own.is_minus != side.is_minus);
         if has_both(claim) {
@@ -680,11 +697,12 @@ fn turns(
             continue;
         }
         if side.kind != Kind::Bound && !is_beside(claim, source, &place, side.at, other.at) {
+            is_unsure |= is_here;
             continue;
         }
         turned += 1;
     }
-    (turned, used_claim, used_source)
+    Turns { turned, is_unsure: is_unsure && turned == 0, used_claim, used_source }
 }
 
 /// Whether the two sides of a pair are said of the same thing: a word, or a number, that both sentences have stands
@@ -722,14 +740,15 @@ fn is_crossed(claim: &Said, source: &Said, found: &[Option<Found>], at: u16, oth
             None => word > at,
         }
     };
+    // What the others are compared with stands behind the word; the rest may be common to both.
     let (mut straight, mut crossed) = (0.0, 0.0);
     for (word, found) in claim.words.iter().zip(found).filter(|(word, _)| word.at != at) {
         let Some(found) = found else { continue };
         let place = source.words[found.word].at;
-        if side_of(claim, at, word.at) == side_of(source, other, place) {
-            straight += word.weight;
-        } else {
-            crossed += word.weight;
+        match (side_of(claim, at, word.at), side_of(source, other, place)) {
+            (true, true) => straight += word.weight,
+            (false, false) => {}
+            _ => crossed += word.weight,
         }
     }
     crossed > straight
