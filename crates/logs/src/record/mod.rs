@@ -199,7 +199,8 @@ impl<'a> Record<'a> {
     }
 
     /// The text at a JSON Pointer into the normal form: `/response`, `/system`, `/prompt`, `/prompt/2/text`, `/context/0`,
-    /// `/args/query`, `/result/items/3/name`.
+    /// `/args/query`, `/result/items/3/name`,
+    /// `/tools/0/function/description`.
     pub fn text_at(&self, pointer: &str) -> Option<&str> {
         let mut parts = pointer.strip_prefix('/')?.split('/');
         let (field, index) = (parts.next()?, parts.next().map(str::parse::<usize>));
@@ -214,6 +215,7 @@ impl<'a> Record<'a> {
             ("prompt", Some(Ok(index)), Prompt::Messages(messages)) => messages.get(index).map(|said| &*said.text),
             ("context", Some(Ok(index)), _) => self.context.get(index).map(|passage| &*passage.text),
             ("args", ..) => self.args.as_ref()?.pointer(&pointer["/args".len()..])?.as_str(),
+            ("tools", ..) => self.tools.as_ref()?.pointer(&pointer["/tools".len()..])?.as_str(),
             ("result", ..) => self.result.as_ref()?.pointer(&pointer["/result".len()..])?.as_str(),
             _ => None,
         }

@@ -218,16 +218,13 @@ fn chat(mut value: Json<'_>) -> Outcome<'_> {
     Ok(closing_with_answer(call, turns.collect()))
 }
 
-/// Messages of which the last of the assistant is the answer.
+/// Messages of which the last, where it is the assistant's, is the answer.
 pub(super) fn closing_with_answer<'a>(mut call: Call<'a>, messages: Vec<Json<'a>>) -> Entry<'a> {
     let mut asked = Conversation::of_messages(messages);
     let last = asked.split_last_answer();
     call.asked(asked);
-    if let Some((answer, unread)) = last {
+    if let Some(answer) = last {
         call.answered(answer);
-        if unread > 0 {
-            call.problem("messages", format!("has {unread} after the last answer, which are not read"));
-        }
     }
     call.finish()
 }

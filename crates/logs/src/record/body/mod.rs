@@ -158,12 +158,11 @@ impl<'a> Conversation<'a> {
         Prompt::Messages(std::mem::take(&mut self.turns).into_iter().map(|turn| turn.message).collect())
     }
 
-    /// Takes the last message of the assistant out, and tells how many messages stood after it; they go too.
-    pub fn split_last_answer(&mut self) -> Option<(Answer<'a>, usize)> {
-        let last = self.turns.iter().rposition(|turn| turn.message.role == "assistant")?;
-        let mut tail = self.turns.drain(last..);
-        let answer = tail.next()?.into_answer();
-        Some((answer, tail.count()))
+    /// Takes the answer out that the conversation ends with. One that ends with the user or a tool waits for its answer:
+    /// all of it is what the model was asked.
+    pub fn split_last_answer(&mut self) -> Option<Answer<'a>> {
+        let last = self.turns.pop_if(|turn| turn.message.role == "assistant")?;
+        Some(last.into_answer())
     }
 }
 

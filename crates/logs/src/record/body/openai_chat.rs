@@ -299,11 +299,15 @@ mod tests {
         assert_eq!((record.response.as_deref(), record.system.as_deref()), (Some("d"), Some("s")));
         assert!(record.problems.is_empty());
 
-        let cut = read(
-            r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}"#,
-        );
-        assert_eq!((texts(&cut), cut.response.as_deref()), (vec!["a"], Some("b")));
-        assert_eq!(cut.problems[0].reason, "has 1 after the last answer, which are not read");
+        // Whoever spoke last waits for an answer.
+        for last in ["user", "tool"] {
+            let unit = format!(
+                r#"{{"messages":[{{"role":"user","content":"a"}},{{"role":"assistant","content":"b"}},{{"role":"{last}","content":"c"}}]}}"#
+            );
+            let waiting = read(&unit);
+            assert_eq!((texts(&waiting), waiting.response.as_deref()), (vec!["a", "b", "c"], None));
+            assert!(waiting.problems.is_empty());
+        }
 
         let unanswered = read(r#"{"messages":[{"role":"user","content":"a"}]}"#);
         assert_eq!((texts(&unanswered), unanswered.response.as_deref()), (vec!["a"], None));

@@ -644,12 +644,8 @@ impl<'a, 's> Draft<'a, 's> {
         let is_chat_log = answer.is_none() && record.kind == Kind::Llm && is_messages;
         let mut asked = self.take(Field::Prompt).map(|(prompt, _)| self.read_prompt(prompt)).unwrap_or_default();
         let last = if is_chat_log { asked.split_last_answer() } else { None };
-        if let Some((_, unread @ 1..)) = last {
-            let reason = format!("has {unread} after the last answer, which are not read");
-            self.problems.push(Problem { field: "messages".to_owned(), reason });
-        }
         let is_chat = last.is_some();
-        let mut answer = answer.or(last.map(|(answer, _)| answer)).unwrap_or_default();
+        let mut answer = answer.or(last).unwrap_or_default();
 
         record.format = format_of(is_bare_body, is_chat, answer.dialect.or(asked.dialect));
         record.prompt = asked.prompt();
