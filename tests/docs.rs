@@ -104,6 +104,7 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
         &[
             ("engines/security/evidence.rs", ""),
             ("engines/security/injection/mod.rs", "engines.prompt_injection"),
+            ("engines/security/indirect.rs", "engines.indirect_injection"),
             ("engines/security/pii.rs", "engines.pii"),
             ("engines/security/secrets.rs", "engines.secrets"),
             ("engines/security/exfiltration.rs", "engines.exfiltration"),

@@ -113,6 +113,7 @@ impl Settings {
         if compat == Compat::Seed {
             settings.engines = EngineSettings::seed();
             settings.history = history::Settings::seed();
+            settings.questions.attacked = Policy::default();
             // The policy has the say; `history_settings` hands it on.
             settings.questions.fabricated.needs_evidence = mem::replace(&mut settings.history.needs_evidence, true);
         }
@@ -281,6 +282,8 @@ pub struct EngineSettings {
     pub grounding: grounding::Settings,
     /// Text that tries to subvert the model.
     pub prompt_injection: security::injection::Settings,
+    /// Data that speaks to the model.
+    pub indirect_injection: security::indirect::Settings,
     /// Data about persons.
     pub pii: security::pii::Settings,
     /// Keys, tokens and passwords.
@@ -337,7 +340,8 @@ impl Default for QuestionPolicies {
         QuestionPolicies {
             // The quick start of seed 002 answers 0.127, which follows from 0.15.
             fabricated: Policy { prior: 0.15, ..Policy::default() },
-            attacked: Policy::default(),
+            // What became of most attacks is not known: it blocks where there is hardly any doubt that it is one.
+            attacked: Policy { block_from: 0.9, ..Policy::default() },
             leaking: Policy::default(),
             degraded: Policy { prior: 0.05, ceiling: Decision::Flag, ..Policy::default() },
         }

@@ -86,6 +86,7 @@ pub const ABOUTS: &[About] = &[
     tools::contradiction::ABOUT,
     tools::agent::ABOUT,
     security::injection::ABOUT,
+    security::indirect::ABOUT,
     security::pii::ABOUT,
     security::secrets::ABOUT,
     security::exfiltration::ABOUT,

@@ -107,8 +107,10 @@ impl Analyse for Analyst<'_> {
             tools::fill_row(&record, profile, &self.settings.engines.tools, &mut row);
             agent::fill_row(&record, self.agents, &mut row);
             row.tier0.retain(|signal| self.settings.runs(signal.id));
-            // Calls of one connection carry the same declaration; nothing after this stage asks for it.
-            record.tools = None;
+            // Calls of one connection carry the same declaration; only its findings are asked for after this stage.
+            let is_shown =
+                assessments.iter().any(|(_, said)| said.findings.iter().any(|one| one.field.starts_with("/tools")));
+            record.tools = record.tools.take().filter(|_| is_shown);
         }
         Told::Call(Box::new(Call { record, stream, assessments, row, sensitive, suppressed, fingerprints, limits }))
     }

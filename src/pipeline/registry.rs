@@ -46,6 +46,7 @@ fn all_engines(
         Box::new(tools::contradiction::ContradictionEngine::new(engines.tool_contradiction)),
         Box::new(tools::agent::AllowList::new(settings.agents.clone(), agents.clone())),
         Box::new(security::injection::Injection::new(engines.prompt_injection, scanner.clone())),
+        Box::new(security::indirect::Indirect::new(engines.indirect_injection, scanner.clone())),
         Box::new(security::pii::Pii::new(engines.pii, scanner.clone())),
         Box::new(security::secrets::Secrets::new(engines.secrets, scanner.clone())),
         Box::new(security::exfiltration::Exfiltration::new(engines.exfiltration, scanner.clone())),

@@ -50,6 +50,7 @@ const TABLES: &[(&str, &str)] = &[
     ("injection/persona.toml", include_str!("tables/injection/persona.toml")),
     ("injection/forcing.toml", include_str!("tables/injection/forcing.toml")),
     ("injection/boundary.toml", include_str!("tables/injection/boundary.toml")),
+    ("indirect.toml", include_str!("tables/indirect.toml")),
     ("pii_contact.toml", include_str!("tables/pii_contact.toml")),
     ("pii_financial.toml", include_str!("tables/pii_financial.toml")),
     ("pii_americas.toml", include_str!("tables/pii_americas.toml")),
@@ -242,7 +243,9 @@ pub(crate) fn with_phrases(pattern: &str, phrases: &[(String, String)]) -> Strin
 /// Why `rule` cannot be used beside those `before` it, as a clause.
 fn validate(rule: &Rule, before: &[Rule]) -> Result<(), String> {
     if Family::of(&rule.id).is_none() {
-        return Err("needs an id such as `injection/name`, `pii/name`, `secret/name` or `output/name`".into());
+        return Err(
+            "needs an id such as `injection/name`, `indirect/name`, `pii/name`, `secret/name` or `output/name`".into(),
+        );
     }
     if before.iter().any(|other| other.id == rule.id) {
         return Err("occurs twice, or is one of ours".into());

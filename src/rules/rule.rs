@@ -4,7 +4,7 @@
 //!
 //! ```toml
 //! [[rule]]
-//! id = "pii/email_address"          # family/name: injection/, pii/, secret/, output/
+//! id = "pii/email_address"          # family/name: injection/, indirect/, pii/, secret/, output/
 //! category = "contact"              # what it is listed under
 //! severity = "medium"
 //! likelihood_ratio = 50.0           # P(hit | yes) / P(hit | no), when pattern and check hold
@@ -53,6 +53,8 @@ pub enum Severity {
 pub enum Family {
     /// Text that tries to subvert a model.
     Injection,
+    /// Signs that data speaks to the model.
+    Indirect,
     /// Data about a person.
     Pii,
     /// What gives access.
@@ -63,12 +65,13 @@ pub enum Family {
 
 impl Family {
     /// All families, in the order of docs and reports.
-    pub const ALL: [Family; 4] = [Family::Injection, Family::Pii, Family::Secret, Family::Output];
+    pub const ALL: [Family; 5] = [Family::Injection, Family::Indirect, Family::Pii, Family::Secret, Family::Output];
 
     /// The name, as in rule ids.
     pub fn as_str(self) -> &'static str {
         match self {
             Family::Injection => "injection",
+            Family::Indirect => "indirect",
             Family::Pii => "pii",
             Family::Secret => "secret",
             Family::Output => "output",

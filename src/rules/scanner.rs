@@ -8,17 +8,23 @@
 //! **Limits**: [`HITS_PER_RULE_MAX`] hits of one rule in one text; what is beyond is counted as capped.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     ops::Range,
-    sync::OnceLock,
+    sync::{Arc, OnceLock, PoisonError, RwLock},
 };
 
 use regex::bytes::{Regex, RegexBuilder};
 use regex_automata::{Input, meta, nfa::thompson::WhichCaptures, util::syntax};
 
 use super::{Candidate, Check, Checked, Family, Library, Rule, check, labels};
-use crate::text::keywords::Keywords;
+use crate::{
+    hash,
+    text::{decode::Decoded, keywords::Keywords},
+};
 
+/// Declarations of tools that are remembered, and hits of each.
+const DECLARATIONS_MAX: usize = 1 << 14;
+const DECLARATION_HITS_MAX: usize = 100;
 /// Hits of one rule in one text.
 pub const HITS_PER_RULE_MAX: usize = 200;
 /// Bytes in front of a match in which a context word may stand.
@@ -73,6 +79,19 @@ pub struct Scan {
     pub is_capped: bool,
 }
 
+/// What was found in what a tool says of itself.
+#[derive(Clone, Debug, Default)]
+pub struct Declaration {
+    /// The attacks in it as it stands.
+    pub scan: Scan,
+    /// Those in its decoded views.
+    pub views: Vec<(Decoded, Scan)>,
+    /// What must not be shown.
+    pub private: Vec<Range<usize>>,
+    /// Whether a limit was reached.
+    pub is_capped: bool,
+}
+
 /// All rules of a library, ready to be looked for.
 pub struct Scanner {
     library: Library,
@@ -80,8 +99,12 @@ pub struct Scanner {
     is_wanted: Vec<bool>,
     /// Those that are looked for in every text.
     in_output: KeywordCallers,
-    /// Those that are looked for in texts that can attack: the same, and those of injection.
+    /// Those that are looked for in what users say: the same, and those of injection.
     in_input: KeywordCallers,
+    /// Those that are looked for in data: the same, and the signs that data speaks to the model.
+    in_data: KeywordCallers,
+    /// Those that are looked for in what tools say of themselves: of attacks only.
+    in_declarations: KeywordCallers,
     /// Those of rules that are looked for only beside others, by family.
     beside: OnceLock<Vec<(Family, KeywordCallers)>>,
     numbers: NumberRules,
@@ -90,6 +113,9 @@ pub struct Scanner {
     /// The words of which none may stand near a match of some rule.
     silencers: BTreeSet<String>,
     compiled: Vec<OnceLock<Option<Compiled>>>,
+    /// What was found in declarations, by the hash of their text: a cache on which no output can depend, for what is found
+    /// is a function of the text.
+    declarations: RwLock<HashMap<u64, Arc<Declaration>>>,
 }
 
 /// The rules that look for numbers.
@@ -143,10 +169,14 @@ impl Scanner {
     pub fn of_rules(library: Library, is_wanted: impl Fn(&Rule) -> bool) -> Scanner {
         let is_wanted: Vec<bool> = library.rules().iter().map(is_wanted).collect();
         let wanted = || library.rules().iter().zip(0_u32..).filter(|(_, index)| is_wanted[*index as usize]);
-        let in_output = |(rule, _): &(&Rule, u32)| !rule.beside && rule.family() != Family::Injection;
+        let of = |is_family: fn(Family) -> bool| {
+            keywords_of(wanted().filter(move |(rule, _)| !rule.beside && is_family(rule.family())))
+        };
         Scanner {
-            in_output: keywords_of(wanted().filter(in_output)),
-            in_input: keywords_of(wanted().filter(|(rule, _)| !rule.beside)),
+            in_output: of(|family| !is_attack(family)),
+            in_input: of(|family| family != Family::Indirect),
+            in_data: of(|_| true),
+            in_declarations: of(is_attack),
             beside: OnceLock::new(),
             numbers: NumberRules::of(wanted(), library.rules().len()),
             alone: wanted().filter(|(rule, _)| rule.alone).map(|(_, index)| index).collect(),
@@ -154,6 +184,22 @@ impl Scanner {
             compiled: library.rules().iter().map(|_| OnceLock::new()).collect(),
             is_wanted,
             library,
+            declarations: RwLock::default(),
+        }
+    }
+
+    /// What was found in this declaration when it was first scanned.
+    pub fn known_declaration(&self, text: &str) -> Option<Arc<Declaration>> {
+        let known = self.declarations.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(&hash::name(text)).cloned()
+    }
+
+    /// Remembers what was found in this declaration, as long as there is room.
+    pub fn remember_declaration(&self, text: &str, found: &Arc<Declaration>) {
+        let mut known = self.declarations.write().unwrap_or_else(PoisonError::into_inner);
+        let is_small = found.scan.hits.len() <= DECLARATION_HITS_MAX && found.views.is_empty();
+        if known.len() < DECLARATIONS_MAX && is_small {
+            known.insert(hash::name(text), found.clone());
         }
     }
 
@@ -169,30 +215,41 @@ impl Scanner {
         labels::names_a_thing(&name, name.len(), &[]) || self.silencers.iter().any(|word| has_word(&lower, word))
     }
 
-    /// Every hit in `text`.
+    /// Every hit in `text`, which a user said.
     pub fn scan(&self, text: &str) -> Scan {
-        self.scan_by(text, true, false)
+        self.scan_by(text, &self.in_input, true, false)
+    }
+
+    /// Every hit in `text`, which is data: the result of a tool, a document.
+    pub fn scan_data(&self, text: &str) -> Scan {
+        self.scan_by(text, &self.in_data, true, false)
+    }
+
+    /// The attacks in `text`, which a tool says of itself; what it gives away is not looked for.
+    pub fn scan_declaration(&self, text: &str) -> Scan {
+        self.scan_by(text, &self.in_declarations, false, false)
     }
 
     /// Every hit in `text`, also of rules that are looked for only beside others.
     pub fn scan_thoroughly(&self, text: &str) -> Scan {
-        self.scan_by(text, true, true)
+        self.scan_by(text, &self.in_data, true, true)
     }
 
-    /// Every hit in `text` of a rule of another family than injection: for what no attacker wrote.
+    /// Every hit in `text` of a rule that is about no attack: for what no attacker wrote.
     pub fn scan_output(&self, text: &str) -> Scan {
-        self.scan_by(text, false, false)
+        self.scan_by(text, &self.in_output, true, false)
     }
 
-    fn scan_by(&self, text: &str, is_input: bool, thoroughly: bool) -> Scan {
+    fn scan_by(&self, text: &str, keywords: &KeywordCallers, with_numbers: bool, thoroughly: bool) -> Scan {
         let mut scan = Scan::default();
         let mut windows = Windows::of(self.compiled.len());
-        let keywords = if is_input { &self.in_input } else { &self.in_output };
-        if may_stand_alone(text) {
-            self.alone.iter().for_each(|rule| windows.add(*rule, 0..text.len()));
-        }
         self.keyword_windows(text, keywords, &mut windows);
-        self.number_windows(text, &mut windows);
+        if with_numbers {
+            if may_stand_alone(text) {
+                self.alone.iter().for_each(|rule| windows.add(*rule, 0..text.len()));
+            }
+            self.number_windows(text, &mut windows);
+        }
         if windows.windows.is_empty() && !thoroughly {
             return scan;
         }
@@ -297,6 +354,11 @@ impl Scanner {
             }
         }
     }
+}
+
+/// Whether rules of the family are about text that tries to subvert a model.
+fn is_attack(family: Family) -> bool {
+    matches!(family, Family::Injection | Family::Indirect)
 }
 
 /// The keywords of rules, which come with their index; each calls its rules, and says whether it must be a word by itself.

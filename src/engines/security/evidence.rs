@@ -9,13 +9,13 @@
 //! **Limits**: [`LEAVES_MAX`] strings and numbers of one JSON value; what is beyond is not scanned, and
 //! [`Evidence::limits`] says so.
 
-use std::{borrow::Cow, collections::BTreeMap, ops::Range};
+use std::{borrow::Cow, collections::BTreeMap, ops::Range, sync::Arc};
 
 use crate::{
     record::{Kind, Passage, Prompt, Record, json::Json},
     rules::{
         Family, Hit, Rule, Scanner, Suppressions,
-        scanner::{HITS_PER_RULE_MAX, Scan},
+        scanner::{Declaration, HITS_PER_RULE_MAX, Scan},
     },
     text::decode::{self, Decoded, Views},
 };
@@ -24,6 +24,8 @@ use crate::{
 pub const LEAVES_MAX: usize = 10_000;
 /// Bytes of the JSON Pointers to them, together.
 pub const POINTERS_BYTES_MAX: usize = 1 << 20;
+/// Bytes of the shortest text of a tool's declaration that can order anything.
+const DECLARATION_BYTES_MIN: usize = 16;
 /// Bytes of a field's name that stand in front of its value.
 const NAME_BYTES_MAX: usize = 200;
 
@@ -47,6 +49,8 @@ pub enum Place {
     Response,
     /// What a tool was called with: the model's words.
     Arguments,
+    /// What a tool says of itself, to the model that it is offered to.
+    Declaration,
 }
 
 impl Place {
@@ -170,6 +174,9 @@ impl<'r> Evidence<'r> {
                 }
             }
         }
+        if let Some(tools) = &record.tools {
+            evidence.add_json("", tools, scanner, &mut Leaves::new("/tools", Place::Declaration));
+        }
         evidence.note_sensitive(scanner);
         evidence.suppress(scanner, suppressions);
         // Excerpts show it all the same, without what is sensitive.
@@ -219,8 +226,13 @@ impl<'r> Evidence<'r> {
         }
         let scan = |text: &str| {
             // The operator's and the model's own words are no attack.
-            let is_input = matches!(place, Place::User | Place::ToolResult | Place::Context);
-            if is_input { scanner.scan(text) } else { scanner.scan_output(text) }
+            match place {
+                Place::User => scanner.scan(text),
+                Place::ToolResult | Place::Context => scanner.scan_data(text),
+                Place::System | Place::Assistant | Place::Response | Place::Arguments | Place::Declaration => {
+                    scanner.scan_output(text)
+                }
+            }
         };
         let found = scan(&text);
         let decoded = if decode::may_be_encoded(&text[prefix..]) { decode::views(&text) } else { Views::default() };
@@ -242,10 +254,40 @@ impl<'r> Evidence<'r> {
         self.texts.push(ScannedText { field, place, text, prefix, scan: found, views });
     }
 
+    /// Adds what a tool says of itself, where a rule finds something in it. Records of one agent declare the same tools
+    /// again and again, so that what was found is remembered.
+    fn add_declaration(&mut self, field: &str, text: Cow<'r, str>, scanner: &Scanner) {
+        let known = scanner.known_declaration(&text);
+        let declaration = known.unwrap_or_else(|| {
+            let declaration = Arc::new(scan_declaration(&text, scanner));
+            scanner.remember_declaration(&text, &declaration);
+            declaration
+        });
+        if declaration.is_capped {
+            self.limits.insert("hits_per_rule_and_text", HITS_PER_RULE_MAX as u64);
+        }
+        if declaration.scan.hits.is_empty() && declaration.views.is_empty() {
+            return;
+        }
+        let private = declaration.private.iter().map(|span| (Cow::Owned(field.to_owned()), span.clone()));
+        self.sensitive.extend(private);
+        let (scan, views) = (declaration.scan.clone(), declaration.views.clone());
+        self.texts.push(ScannedText {
+            field: field.to_owned().into(),
+            place: Place::Declaration,
+            text,
+            prefix: 0,
+            scan,
+            views,
+        });
+    }
+
     /// Adds every string and number of a JSON value that stands under `name`.
     fn add_json(&mut self, name: &str, value: &'r Json<'_>, scanner: &Scanner, leaves: &mut Leaves) {
         match value {
             Json::Null | Json::Bool(_) => {}
+            Json::Number(_) if leaves.place == Place::Declaration => {}
+            Json::String(text) if leaves.place == Place::Declaration && text.len() < DECLARATION_BYTES_MIN => {}
             Json::String(_) | Json::Number(_) => {
                 if leaves.left == 0 {
                     self.limits.insert("scanned_values_per_json", LEAVES_MAX as u64);
@@ -258,6 +300,7 @@ impl<'r> Evidence<'r> {
                 leaves.left -= 1;
                 leaves.pointers_bytes_left = pointers_bytes_left;
                 let (text, prefix) = match value {
+                    Json::String(text) if leaves.place == Place::Declaration => (Cow::Borrowed(&**text), 0),
                     Json::String(text) => behind(name, text),
                     number => {
                         let number = number.to_compact_string();
@@ -265,7 +308,11 @@ impl<'r> Evidence<'r> {
                         (Cow::Owned(text.into_owned()), prefix)
                     }
                 };
-                self.add(leaves.field.clone().into(), leaves.place, text, prefix, scanner);
+                if leaves.place == Place::Declaration {
+                    self.add_declaration(&leaves.field, text, scanner);
+                } else {
+                    self.add(leaves.field.clone().into(), leaves.place, text, prefix, scanner);
+                }
             }
             Json::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
@@ -279,6 +326,24 @@ impl<'r> Evidence<'r> {
             }
         }
     }
+}
+
+/// What is found in what a tool says of itself, and what of it must not be shown.
+fn scan_declaration(text: &str, scanner: &Scanner) -> Declaration {
+    let scan = scanner.scan_declaration(text);
+    let decoded = if decode::may_be_encoded(text) { decode::views(text).views } else { Vec::new() };
+    let views = decoded.into_iter().filter_map(|view| {
+        let mut scan = scanner.scan_declaration(&view.text);
+        scan.hits.retain(|hit| view.is_decoded(hit.span.clone()));
+        (!scan.hits.is_empty()).then_some((view, scan))
+    });
+    let views: Vec<(Decoded, Scan)> = views.collect();
+    let is_capped = scan.is_capped || views.iter().any(|(_, scan)| scan.is_capped);
+    // Nobody else looks for what must not be shown there.
+    let is_shown = !scan.hits.is_empty() || !views.is_empty();
+    let private =
+        if is_shown { scanner.scan_output(text).hits.into_iter().map(|hit| hit.span).collect() } else { Vec::new() };
+    Declaration { scan, views, private, is_capped }
 }
 
 /// The way through a JSON value.

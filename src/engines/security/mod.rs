@@ -2,6 +2,7 @@
 //!
 //! - [`evidence`]: every text of a record, scanned once for all of these engines
 //! - [`injection`]: text that tries to subvert the model, and whether it did (`attacked`)
+//! - [`indirect`]: data that speaks to the model (`attacked`)
 //! - [`pii`]: data about persons (`leaking`)
 //! - [`secrets`]: keys, tokens and passwords (`leaking`)
 //! - [`exfiltration`]: links and images that carry data away (`leaking`)
@@ -13,6 +14,7 @@
 pub mod active_content;
 pub mod evidence;
 pub mod exfiltration;
+pub mod indirect;
 pub mod injection;
 pub mod pii;
 pub mod prompt_leak;

@@ -98,6 +98,7 @@ const INJECTION: &[(&str, Check)] = &[
     ("from_the_start", phrases::from_the_start),
     ("is_order_to_drop", phrases::is_order_to_drop),
     ("mode_of_answering", phrases::mode_of_answering),
+    ("no_second_negation", phrases::no_second_negation),
     ("no_product_name", phrases::no_product_name),
     ("not_users_own", phrases::not_users_own),
     ("order_follows", phrases::order_follows),

@@ -51,6 +51,29 @@ const ORDINARY_OBJECTS: &[&str] = &[
     "notification",
 ];
 
+/// Bytes before a match in which its sentence is looked at.
+const SENTENCE_BYTES: usize = 120;
+
+/// Words that negate what follows.
+const NEGATIONS: &[&str] = &[
+    "not",
+    "never",
+    "no",
+    "don't",
+    "don’t",
+    "dont",
+    "doesn't",
+    "doesn’t",
+    "cannot",
+    "can't",
+    "can’t",
+    "won't",
+    "mustn't",
+    "shouldn't",
+    "nothing",
+    "avoid",
+];
+
 /// Words that may stand between a verb and the thing that is dropped.
 const ADJECTIVES: &[&str] = &["previous", "prior", "earlier", "old", "older", "the", "these", "those", "my", "such"];
 
@@ -123,6 +146,19 @@ pub fn not_users_own(candidate: &Candidate<'_>) -> Checked {
     let is_own =
         words.take(OWN_WORDS).any(|word| ["this", "my", "these"].iter().any(|own| word.eq_ignore_ascii_case(own)));
     holds(!is_own)
+}
+
+/// Holds unless a negation stands before it in the sentence: never act without asking the user.
+pub fn no_second_negation(candidate: &Candidate<'_>) -> Checked {
+    let starts_without = candidate.value().get(..7).is_some_and(|word| word.eq_ignore_ascii_case("without"));
+    if !starts_without {
+        return Checked::Holds;
+    }
+    let before = candidate.before();
+    let near = &before[before.ceil_char_boundary(before.len().saturating_sub(SENTENCE_BYTES))..];
+    let sentence = near.rsplit(['.', '!', '?', '\n', ';']).next().unwrap_or_default();
+    let mut words = sentence.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
+    holds(!words.any(|word| NEGATIONS.iter().any(|negation| word.eq_ignore_ascii_case(negation))))
 }
 
 /// Holds when a sentence or a line behind the match, neither next to it nor far away, begins with an order.

@@ -117,8 +117,7 @@ impl Part {
 }
 
 /// Terms about a text as a whole; their features have the highest numbers, from the last down.
-pub const TERMS: [&str; 8] =
-    ["upto_80", "upto_160", "late", "decoded", "hidden_tags", "many_turns", "from_data", "upto_600"];
+pub const TERMS: [&str; 7] = ["upto_80", "upto_160", "late", "decoded", "hidden_tags", "many_turns", "upto_600"];
 
 /// The feature of a term, by its position in [`TERMS`].
 const fn term(index: usize) -> u8 {
@@ -131,8 +130,7 @@ const LATE: u8 = term(2);
 const DECODED: u8 = term(3);
 const HIDDEN_TAGS: u8 = term(4);
 const MANY_TURNS_TERM: u8 = term(5);
-const FROM_DATA: u8 = term(6);
-const UPTO_600: u8 = term(7);
+const UPTO_600: u8 = term(6);
 
 /// The numbers of the features.
 #[derive(Clone, Debug)]
@@ -357,7 +355,6 @@ fn whole_text(text: &ScannedText<'_>, shown: &[Shown<'_>], in_plain: Set, kinds:
         (DECODED, shown.iter().any(was_hidden)),
         (HIDDEN_TAGS, has_hidden_text(value)),
         (MANY_TURNS_TERM, turns >= MANY_TURNS),
-        (FROM_DATA, matches!(text.place, Place::Context | Place::ToolResult)),
     ];
     holds.into_iter().filter(|(_, holds)| *holds).fold(Set::default(), |set, (term, _)| set.with(Set::of(term)))
 }
@@ -436,7 +433,7 @@ fn near(shown: &[Shown<'_>], whole: Set, stretch: Range<usize>) -> Vec<Part> {
 }
 
 /// Says of rising positions whether they stand in quotes or in a code fence.
-struct Quotes<'t> {
+pub(in crate::engines::security) struct Quotes<'t> {
     text: &'t [u8],
     at: usize,
     in_fence: bool,
@@ -453,7 +450,7 @@ const CURLY_OPEN: u8 = 1;
 const CURLY_CLOSE: u8 = 2;
 
 impl<'t> Quotes<'t> {
-    fn new(text: &'t str) -> Quotes<'t> {
+    pub(in crate::engines::security) fn new(text: &'t str) -> Quotes<'t> {
         Quotes { text: text.as_bytes(), at: 0, in_fence: false, until: None, since: 0 }
     }
 
@@ -473,7 +470,7 @@ impl<'t> Quotes<'t> {
         hit.end <= limit && (limit == self.text.len() || self.text[hit.end..limit].iter().any(ends))
     }
 
-    fn holds(&mut self, position: usize) -> bool {
+    pub(in crate::engines::security) fn holds(&mut self, position: usize) -> bool {
         while self.at < position {
             let rest = &self.text[self.at..];
             let was_out = !self.in_fence && self.until.is_none();

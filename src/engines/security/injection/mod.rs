@@ -1,6 +1,7 @@
 //! Text that tries to subvert the model, and whether it did.
 //!
-//! Looks in what users, documents and tools say; the operator's own text and the model's are not attacks. Each rule is
+//! Looks in what users say; the operator's own text and the model's are not attacks, and data has an engine of its own
+//! ([`indirect`](super::indirect)), but for rules of a user's own, which hold everywhere. Each rule is
 //! a feature ([`features`]); features weigh together, by combinations with a reason ([`combine`]); points become a
 //! likelihood ratio ([`scale`]). A hit that no combination takes up has the ratio of its rule, and is shown. Prompt and
 //! answer together say what became of it ([`outcome`]).
@@ -139,9 +140,8 @@ impl Injection {
                     attack.turns.push(turn);
                     has_earlier_turns = true;
                 }
-                Place::Context | Place::ToolResult => {
-                    self.read_text(text, has_earlier_turns, &mut attack);
-                }
+                // Data is judged by other signs; a rule of the user's own holds wherever it was written for.
+                Place::Context | Place::ToolResult | Place::Declaration => self.own_rules(text, &mut attack),
                 Place::Assistant | Place::Response => {
                     if let Some(turn) = attack.turns.last_mut().filter(|turn| turn.points > 0.0) {
                         turn.is_refused = outcome::refuses(text.value());
@@ -157,9 +157,7 @@ impl Injection {
     fn read_text<'s>(&'s self, text: &ScannedText<'_>, has_earlier_turns: bool, attack: &mut Attack<'s>) -> Turn {
         let mut turn = Turn::default();
         let around = Around { exculpations: &self.exculpations, has_earlier_turns };
-        for found in text.found(&self.scanner, Family::Injection) {
-            self.own_rule(text, &found, attack);
-        }
+        self.own_rules(text, attack);
         for stretch in features::stretches(text, &self.names, &self.kinds, around) {
             let points = self.combinations.points(&stretch.whole, &stretch.near);
             turn.points = turn.points.max(points.total);
@@ -186,6 +184,10 @@ impl Injection {
     fn categories_of(&self, set: features::Set) -> u32 {
         let shown = self.category_of.iter().filter(|(feature, _)| set.has(**feature));
         shown.fold(0, |bits, (_, category)| bits | 1 << category)
+    }
+
+    fn own_rules(&self, text: &ScannedText<'_>, attack: &mut Attack<'_>) {
+        text.found(&self.scanner, Family::Injection).for_each(|found| self.own_rule(text, &found, attack));
     }
 
     /// A rule of the user's own is no feature of ours: its ratio counts as it stands.
@@ -257,7 +259,7 @@ impl Engine for Injection {
         attack.findings.extend(protected);
 
         let categories = self.category_names(attack.categories);
-        let became = if ratio >= scale::FLAG_RATIO { outcome::outcome(view.evidence) } else { None };
+        let became = if ratio >= scale::FLAG_RATIO { outcome::outcome(view) } else { None };
         let mut signal = Signal::absent(SIGNAL, Question::Attacked, Tier::Zero, (1.0, RatioSource::Default));
         if ratio >= scale::FIRE_RATIO {
             let mut why = attack.describe(&categories, asks_for_protected);
@@ -341,8 +343,7 @@ mod tests {
         assert_eq!(ratio(&response), 1.0);
         let passage = Passage { text: format!("The weather is fine. {OVERRIDE}").into(), id: None, place: None };
         let context = Record { context: vec![passage], ..prompt("What is the weather?") };
-        assert!(ratio(&context) >= scale::BLOCK_RATIO);
-        assert_eq!(assess(&context).findings[0].field, "/context/0");
+        assert_eq!(ratio(&context), 1.0, "data is judged by the engine of data");
     }
 
     #[test]
@@ -365,7 +366,7 @@ mod tests {
         for (answer, expected, contained) in [
             ("I'm sorry, but I can't do that.", "resisted", true),
             ("I am free!", "succeeded", false),
-            ("It rains.", "unknown", false),
+            ("It rains.", "resisted", true),
         ] {
             let record = Record { response: Some(answer.into()), ..prompt(attack) };
             let assessment = assess(&record);

@@ -27,7 +27,7 @@ pub const BLOCK_RATIO: f64 = 100.0;
 /// The ratio of asking for what the system prompt protects: alone it flags. On topic or not, words in common happen.
 pub const PROTECTED_RATIO: f64 = 26.0;
 /// The least ratio of an attack that was flagged and worked: it blocks.
-pub const SUCCEEDED_RATIO: f64 = 300.0;
+pub const SUCCEEDED_RATIO: f64 = 2000.0;
 /// The largest ratio of a rule whose hit stands alone: it is shown, and does not flag.
 pub const LONE_RATIO_MAX: f64 = 20.0;
 /// Doubt, in points, from which a hit that stands alone is not shown.
