@@ -96,7 +96,9 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
             ("engines/grounding/ratios.rs", ""),
             ("engines/grounding/tokens.rs", ""),
             ("engines/grounding/idf.rs", ""),
-            ("engines/grounding/index.rs", ""),
+            ("engines/grounding/polarity.rs", ""),
+            ("engines/grounding/aliases.rs", ""),
+            ("engines/grounding/lexicon.rs", ""),
         ],
     ),
     (

@@ -267,10 +267,10 @@ fn engines(record: &VerdictRecord, styles: &Styles, text: &mut String) {
     for (name, said) in &record.engines.0 {
         let value = said.value.map_or_else(String::new, |value| format!("{value:.3}"));
         let reason = said.reason.unwrap_or_default();
-        line(text, &format!("  {name:<16} {:<13} {value:>7} {dim}{reason}{dim:#}", said.status));
+        line(text, &format!("  {name:<18} {:<13} {value:>7} {dim}{reason}{dim:#}", said.status));
     }
     if let Some(health) = &record.health {
-        line(text, &format!("  {:<16} {:<13} {:>7.3}", "health", health.label, health.score));
+        line(text, &format!("  {:<18} {:<13} {:>7.3}", "health", health.label, health.score));
     }
     let has = |source| record.signals.iter().any(|signal| signal.ratio_source == source);
     if has(RatioSource::Default) || has(RatioSource::Fitted) {
