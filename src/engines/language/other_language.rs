@@ -20,14 +20,14 @@ use std::{ops::Range, sync::LazyLock};
 use regex::Regex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use whatlang::{Lang, Script, detect};
+use whatlang::{Lang, Script, detect, detect_script};
 
 use super::{degraded, of_response};
 use crate::{
     engines::{About, Assessment, Detail, Effect, Engine, Question, SignalAbout, Status, View},
     text::{
         code,
-        lexicon::{FUNCTION_WORDS, REQUESTS, function_word_share},
+        lexicon::{FUNCTION_WORDS, REQUESTS, function_word_share, function_word_shares},
     },
 };
 
@@ -170,19 +170,20 @@ pub fn sure_language(prose: &str, letters_min: usize) -> Option<Lang> {
     if prose.chars().map(weight).sum::<usize>() < letters_min {
         return None;
     }
-    let info = detect(prose)?;
-    if info.script() != Script::Latin {
-        return (info.confidence() >= SURE_FROM).then(|| info.lang());
+    if detect_script(prose)? != Script::Latin {
+        return detect(prose).filter(|info| info.confidence() >= SURE_FROM).map(|info| info.lang());
     }
-    // Trigrams of a few sentences are seldom sure of a language; its function words are.
-    let shares = FUNCTION_WORDS.keys().filter_map(|code| {
-        let share = function_word_share(prose, code).filter(|share| *share >= FUNCTION_WORDS_MIN)?;
-        Some((Lang::from_code(code)?, share))
-    });
+    // Trigrams of a few sentences are seldom sure of a language; its function words are, and cost less.
+    let shares = function_word_shares(prose).filter(|(_, share)| *share >= FUNCTION_WORDS_MIN);
+    let shares = shares.filter_map(|(code, share)| Some((Lang::from_code(code)?, share)));
     let (lang, share) = shares.clone().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let rival = shares.filter(|(other, _)| !are_alike(*other, lang)).map(|(_, share)| share).fold(0.0, f64::max);
-    let agrees = info.lang() == lang || info.confidence() < SURE_FROM;
-    (agrees && rival <= share * RIVAL_SHARE).then_some(lang)
+    (rival <= share * RIVAL_SHARE).then_some(lang)
+}
+
+/// Whether trigrams are not sure of another language.
+fn is_agreed(prose: &str, lang: Lang) -> bool {
+    detect(prose).is_none_or(|info| info.lang() == lang || info.confidence() < SURE_FROM)
 }
 
 /// Whether two languages count as one.
@@ -254,9 +255,13 @@ impl Engine for OtherLanguage {
             };
             let is_mixed = || function_word_share(&prose, due.code()).is_some_and(|share| share >= OTHERS_WORDS_MAX);
             // Where only the script of the message is sure, only another script is another language.
-            let is_sure = is_named || sure_language(&prose_of(asked, &[]), ASKED_LETTERS_MIN).is_some();
-            let is_other_script = FUNCTION_WORDS.contains_key(found.code());
-            let is_other = !are_alike(due, found) && !is_mixed() && (is_sure || is_other_script);
+            let is_sure = || is_named || sure_language(&prose_of(asked, &[]), ASKED_LETTERS_MIN).is_some();
+            let is_other_script = || FUNCTION_WORDS.languages.iter().any(|code| code == found.code());
+            let is_other = !are_alike(due, found)
+                && !is_mixed()
+                && (is_sure() || is_other_script())
+                && is_agreed(&prose, found)
+                && (is_named || is_agreed(&prose_of(asked, &[]), due));
             let absent = degraded(SIGNAL, self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
             let (status, value, signal) = match is_other {
                 true => {

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::{degraded, of_response};
 use crate::{
     engines::{About, Assessment, Detail, Effect, Engine, Finding, Question, Severity, SignalAbout, Status, View},
-    text::lexicon::REQUESTS,
+    text::{code, lexicon::REQUESTS},
 };
 
 /// What is known of the engine.
@@ -47,18 +47,20 @@ pub const ABOUT: About = About {
 pub const SIGNAL: &str = "unfilled_template";
 /// Modest until it is fitted.
 pub const LIKELIHOOD_RATIO: f64 = 3.0;
+/// Bytes of the longest placeholder.
+const PLACEHOLDER_BYTES_MAX: usize = 200;
 /// Places that are shown.
 pub const FOUND_MAX: usize = 5;
 
 /// What no finished text holds.
 static PLACEHOLDERS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
-        r"\{\{\s*[\w.\- ]{1,40}\s*\}\}|\{%-?\s*(?:if|for|end)\w*[^%]{0,60}%\}",
+        r"^(?:\{\{\s*[\w.\- ]{1,40}\s*\}\}|\{%-?\s*(?:if|for|end)\w*[^%]{0,60}%\}",
         r"|\$\{[A-Za-z_][\w.]{0,40}\}|<%=?\s*[\w.]{1,40}\s*%>|%\([a-z_]{2,40}\)s",
-        r"|(?:^|[\s(:#$'\x22])(?P<braces>\{(?:[a-z][a-z0-9]*(?:_[a-z0-9]+)+|(?:user|customer|client|first|last|order|product|company)?(?:[Nn]ame|[Dd]ate|[Ii]d|[Nn]umber))\})",
+        r"|(?P<braces>\{(?:[a-z][a-z0-9]*(?:_[a-z0-9]+)+|(?:user|customer|client|first|last|order|product|company)?(?:[Nn]ame|[Dd]ate|[Ii]d|[Nn]umber))\})",
         r"|(?i:\[(?:(?:your|insert|enter|customer|client|recipient|company|user|agent|first|last|full|order|tracking|account|ticket|invoice|product)(?:'s)?[ _-][\w' /-]{1,40}|customer|your|name|date|company|amount|placeholder|link here)\])",
         r"|<(?:(?:INSERT|ENTER|YOUR|CUSTOMER|CLIENT|COMPANY|USER|ORDER|ACCOUNT|NAME|DATE|AMOUNT)(?:[ _-][A-Z _-]{1,40})?|(?:insert|enter|your|customer)[ _-][a-z _-]{1,40})>",
-        r"|(?i:\blorem ipsum\b)|^\s*(?:TODO|FIXME|TBD)\b|%s[^%\n]{0,120}%[sd]\b|(?i:\b(?:hi|hello|dear|hola|hallo|bonjour|ciao)) %s",
+        r"|(?i:lorem ipsum\b)|(?:TODO|FIXME|TBD)\b|%s[^%\n]{0,120}%[sd]\b)",
     ))
     .expect("a pattern of this crate")
 });
@@ -89,10 +91,6 @@ fn unfilled(text: &str, code: &[Range<usize>]) -> Vec<Range<usize>> {
     if NOTHING.iter().any(|nothing| nothing.eq_ignore_ascii_case(trimmed)) {
         return std::iter::once(0..text.len()).collect();
     }
-    // Every pattern but the words holds one of these.
-    let may_hold = memchr::memchr3(b'{', b'[', b'<', text.as_bytes()).is_some()
-        || memchr::memmem::find(text.as_bytes(), b"%(").is_some()
-        || text.to_ascii_lowercase().contains("lorem");
     let is_code = |span: &Range<usize>| {
         let in_fence = code.iter().any(|block| block.start <= span.start && span.end <= block.end);
         // An odd number of backticks before it on its line opens inline code.
@@ -100,16 +98,31 @@ fn unfilled(text: &str, code: &[Range<usize>]) -> Vec<Range<usize>> {
         in_fence || text[line..span.start].matches('`').count() % 2 == 1
     };
     let mut found: Vec<Range<usize>> = Vec::new();
-    if may_hold {
-        for captured in PLACEHOLDERS.captures_iter(text) {
-            let span = captured.name("braces").or(captured.get(0)).map(|part| part.range()).unwrap_or_default();
-            // `[name](https://...)` and `[name]: ...` are links of Markdown, `</name>` ends an element.
-            let is_link = text[span.start..].starts_with('[') && text[span.end..].starts_with(['(', ':', '[', '=']);
-            let is_markup = text[span.start..].starts_with('<')
-                && text[span.clone()].bytes().all(|byte| byte.is_ascii_lowercase() || b"<>".contains(&byte));
-            if !is_link && !is_markup {
-                found.push(span);
-            }
+    // The pattern is slow where nothing is found: it is asked only where a placeholder may begin, outside of code.
+    let begins = |&(at, byte): &(usize, u8)| match byte {
+        b'{' | b'[' | b'<' | b'$' | b'%' => !code::is_within(code, at),
+        b'l' | b'L' => text.get(at..at + 11).is_some_and(|word| word.eq_ignore_ascii_case("lorem ipsum")),
+        b'T' | b'F' => text[..at].trim().is_empty(),
+        _ => false,
+    };
+    let mut after = 0;
+    for (at, _) in text.bytes().enumerate().filter(begins) {
+        let end = text.floor_char_boundary((at + PLACEHOLDER_BYTES_MAX).min(text.len()));
+        if at < after || !text.is_char_boundary(at) {
+            continue;
+        }
+        let Some(captured) = PLACEHOLDERS.captures(&text[at..end]) else { continue };
+        let span = captured.get(0).map_or(at..at, |part| at + part.start()..at + part.end());
+        // `{order_id}` stands by itself; `\frac{order_id}` does not.
+        let follows = text[..at].chars().next_back();
+        let stands_alone = follows.is_none_or(|c| c.is_whitespace() || "(:#$'\"".contains(c));
+        // `[name](https://...)` and `[name]: ...` are links of Markdown, `</name>` ends an element.
+        let is_link = text[span.start..].starts_with('[') && text[span.end..].starts_with(['(', ':', '[', '=']);
+        let is_markup = text[span.start..].starts_with('<')
+            && text[span.clone()].bytes().all(|byte| byte.is_ascii_lowercase() || b"<>".contains(&byte));
+        if !is_link && !is_markup && (captured.name("braces").is_none() || stands_alone) {
+            after = span.end;
+            found.push(span);
         }
     }
     // The pattern is slow where nothing is found, and most texts hold none of these.

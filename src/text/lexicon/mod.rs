@@ -5,7 +5,7 @@
 //! **Limits**: a list says what its words begin, not what a sentence means. Whoever asks must be content with a hint.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::LazyLock,
 };
 
@@ -109,27 +109,57 @@ pub static ERROR_TEXTS: LazyLock<ErrorTexts> = LazyLock::new(|| {
     ErrorTexts { status, begins, errors_asked: Words::of(errors_asked), texts_asked: Words::of(texts_asked) }
 });
 
-/// The commonest function words of languages, by ISO 639-3.
-pub static FUNCTION_WORDS: LazyLock<BTreeMap<String, HashSet<String>>> =
-    LazyLock::new(|| toml::from_str(include_str!("function_words.toml")).expect("a list of this crate"));
+/// The commonest function words of languages.
+#[derive(Debug)]
+pub struct FunctionWords {
+    /// The languages, by ISO 639-3.
+    pub languages: Vec<String>,
+    /// Each word with its languages, as bits.
+    words: HashMap<String, u32>,
+}
+
+/// The commonest function words of languages.
+pub static FUNCTION_WORDS: LazyLock<FunctionWords> = LazyLock::new(|| {
+    let lists: BTreeMap<String, Vec<String>> =
+        toml::from_str(include_str!("function_words.toml")).expect("a list of this crate");
+    let (mut languages, mut words) = (Vec::new(), HashMap::new());
+    for (index, (language, list)) in lists.into_iter().enumerate() {
+        languages.push(language);
+        list.into_iter().for_each(|word| *words.entry(word).or_default() |= 1 << index);
+    }
+    FunctionWords { languages, words }
+});
 
 /// Different function words below which a text says nothing of its language.
-pub const FUNCTION_WORDS_MIN: usize = 3;
+pub const FUNCTION_WORDS_MIN: u32 = 3;
 
-/// The share of the words of `text` that are function words of `language`, 0 when there are fewer than
-/// [`FUNCTION_WORDS_MIN`] different ones; `None` where they are not known.
-pub fn function_word_share(text: &str, language: &str) -> Option<f64> {
-    let known = FUNCTION_WORDS.get(language)?;
-    let (mut words, mut hits, mut distinct) = (0_u32, 0_u32, HashSet::new());
+/// The share of the words of `text` that are function words of each language, 0 when there are fewer than
+/// [`FUNCTION_WORDS_MIN`] different ones. All languages in one pass.
+pub fn function_word_shares(text: &str) -> impl Iterator<Item = (&'static str, f64)> + Clone {
+    let known = &*FUNCTION_WORDS;
+    let (mut words, mut hits, mut distinct) = (0_u32, [0_u32; u32::BITS as usize], [0_u32; u32::BITS as usize]);
+    let mut seen: HashSet<&'static str> = HashSet::new();
+    let mut lower = String::new();
     for word in text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()) {
         words += 1;
-        if let Some(word) = known.get(word.to_lowercase().as_str()) {
-            hits += 1;
-            distinct.insert(word);
+        lower.clear();
+        lower.extend(word.chars().flat_map(char::to_lowercase));
+        let Some((word, languages)) = known.words.get_key_value(lower.as_str()) else { continue };
+        let is_new = seen.insert(word);
+        for language in (0..known.languages.len()).filter(|language| languages >> language & 1 == 1) {
+            hits[language] += 1;
+            distinct[language] += u32::from(is_new);
         }
     }
-    let is_enough = distinct.len() >= FUNCTION_WORDS_MIN;
-    Some(if is_enough { f64::from(hits) / f64::from(words) } else { 0.0 })
+    known.languages.iter().enumerate().map(move |(index, language)| {
+        let is_enough = distinct[index] >= FUNCTION_WORDS_MIN;
+        (language.as_str(), if is_enough { f64::from(hits[index]) / f64::from(words) } else { 0.0 })
+    })
+}
+
+/// The share of one language's function words; `None` where they are not known.
+pub fn function_word_share(text: &str, language: &str) -> Option<f64> {
+    function_word_shares(text).find(|(code, _)| *code == language).map(|(_, share)| share)
 }
 
 /// Words after which a sentence goes on, by language.
