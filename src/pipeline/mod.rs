@@ -369,6 +369,7 @@ impl Auditor {
                     let on_demand = OnDemand {
                         full: &|| opinion.record(),
                         shown: &|text| self.names().shown(text).into_owned(),
+                        category: &|rule| self.library().category(rule),
                         identity_hash: &|| opinion.identity_hash(),
                     };
                     partial.record(&opinion.identity(), &opinion.judged(), &opinion.measures(), &on_demand);

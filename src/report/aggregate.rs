@@ -98,6 +98,8 @@ pub struct OnDemand<'f> {
     pub full: &'f dyn Fn() -> VerdictRecord,
     /// A text as reports show it: without the names that must not be shown.
     pub shown: &'f dyn Fn(&str) -> String,
+    /// What findings of a rule are counted under.
+    pub category: &'f dyn Fn(&str) -> String,
     /// The hash by which the record is known again in another run.
     pub identity_hash: &'f dyn Fn() -> u64,
 }
@@ -119,7 +121,8 @@ pub struct Partial {
     pub(super) questions: Questions<QuestionCounts>,
     pub(super) streams: Streams,
     pub(super) timeline: Timeline,
-    pub(super) rules: BTreeMap<Cow<'static, str>, RuleCounts>,
+    pub(super) rules: FindingCounts,
+    pub(super) categories: FindingCounts,
     pub(super) worst: Vec<Box<VerdictRecord>>,
     pub(super) issues: Vec<Box<Issue>>,
     pub(super) issues_total: u64,
@@ -228,7 +231,10 @@ impl SignalCounts {
     }
 }
 
-/// How often a rule was found.
+/// How often each rule, or each category of rules, was found.
+pub(super) type FindingCounts = BTreeMap<Cow<'static, str>, RuleCounts>;
+
+/// How often a rule, or a category of rules, was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RuleCounts {
     pub severity: Severity,
@@ -241,6 +247,18 @@ pub(super) struct RuleCounts {
 pub(super) struct LimitCounts {
     pub limit: u64,
     pub times: u64,
+}
+
+fn add_findings(sum: &mut FindingCounts, more: impl IntoIterator<Item = (Cow<'static, str>, RuleCounts)>) {
+    more.into_iter().for_each(|(name, counts)| add_finding(sum, name, counts));
+}
+
+fn add_finding(sum: &mut FindingCounts, name: Cow<'static, str>, more: RuleCounts) {
+    let none = RuleCounts { severity: more.severity, findings: 0, records: 0 };
+    let sum = sum.entry(name).or_insert(none);
+    sum.findings += more.findings;
+    sum.records += more.records;
+    sum.severity = sum.severity.max(more.severity);
 }
 
 impl Partial {
@@ -286,7 +304,7 @@ impl Partial {
         }
         self.calibrate(verdict, measures);
         self.list_problems(identity, &judged.problems);
-        self.count_findings(judged);
+        self.count_findings(judged, on_demand);
         self.keep_if_bad(identity, judged, measures, on_demand);
     }
 
@@ -427,9 +445,8 @@ impl Partial {
         }
         self.streams.merge(next.streams);
         self.timeline.merge(next.timeline);
-        for (rule, counts) in next.rules {
-            self.count_rule(rule, counts);
-        }
+        add_findings(&mut self.rules, next.rules);
+        add_findings(&mut self.categories, next.categories);
         for record in next.worst {
             self.insert_worst(record);
         }
@@ -465,7 +482,7 @@ impl Partial {
         }
     }
 
-    fn count_findings(&mut self, judged: &Judged<'_>) {
+    fn count_findings(&mut self, judged: &Judged<'_>, on_demand: &OnDemand<'_>) {
         let mut rules: BTreeMap<&str, RuleCounts> = BTreeMap::new();
         for finding in judged.findings().take(FINDINGS_PER_RECORD_MAX) {
             let new = RuleCounts { severity: finding.severity, findings: 0, records: 1 };
@@ -473,20 +490,17 @@ impl Partial {
             counts.findings += 1;
             counts.severity = counts.severity.max(finding.severity);
         }
-        for (rule, counts) in rules {
-            self.count_rule(rule.to_owned().into(), counts);
+        let mut categories = FindingCounts::new();
+        for (rule, counts) in &rules {
+            add_finding(&mut categories, (on_demand.category)(rule).into(), *counts);
         }
+        // A record counts once, however many rules of a category it meets.
+        categories.values_mut().for_each(|counts| counts.records = 1);
+        add_findings(&mut self.categories, categories);
+        add_findings(&mut self.rules, rules.into_iter().map(|(rule, counts)| (rule.to_owned().into(), counts)));
         if judged.findings().count() > FINDINGS_PER_RECORD_MAX {
             self.limit("findings_per_record", FINDINGS_PER_RECORD_MAX as u64, 1);
         }
-    }
-
-    fn count_rule(&mut self, rule: Cow<'static, str>, counts: RuleCounts) {
-        let none = RuleCounts { severity: counts.severity, findings: 0, records: 0 };
-        let sum = self.rules.entry(rule).or_insert(none);
-        sum.findings += counts.findings;
-        sum.records += counts.records;
-        sum.severity = sum.severity.max(counts.severity);
     }
 
     /// Which are kept must not depend on how the log was cut into parts, so the first in their own order are.

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     engines::{Assessment, Detail, Finding, Question, RatioSource, Severity, Signal, Status, Tier, runtime::health},
+    rules::Library,
     verdict::{
         Verdict, gate,
         judge::{self, Policy},
@@ -78,7 +79,12 @@ impl Sample {
     }
 
     fn on_demand<T>(&self, identity_hash: u64, with: impl FnOnce(&OnDemand<'_>) -> T) -> T {
-        with(&OnDemand { full: &|| self.record(), shown: &str::to_owned, identity_hash: &|| identity_hash })
+        with(&OnDemand {
+            full: &|| self.record(),
+            shown: &str::to_owned,
+            category: &|rule| Library::built_in().category(rule),
+            identity_hash: &|| identity_hash,
+        })
     }
 }
 
@@ -151,6 +157,13 @@ pub fn blocked(line: u64) -> Sample {
         identity: Identity { session_id: Some("s-1"), label: Some("hallucinated"), ..identity(line) },
         ..Sample::new(identity(line), judge(&signals), signals)
     }
+}
+
+/// A record with findings of these rules.
+pub fn with_findings(line: u64, rules: &[&'static str]) -> Sample {
+    let mut said = Assessment::new(Status::Error, 1.0);
+    said.findings = rules.iter().map(|rule| Finding { rule: (*rule).into(), ..finding() }).collect();
+    Sample { assessments: vec![("pii", said)], ..accepted(line) }
 }
 
 /// The object for [`blocked`].

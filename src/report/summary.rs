@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::{
     aggregate::{
-        CALIBRATION_BINS, CalibrationCounts, EVENTS_MAX, PROBLEMS_LISTED_MAX, Partial, QuestionCounts,
-        REJECTED_LISTED_MAX, STREAMS_MAX, SignalCounts, StreamCounts,
+        CALIBRATION_BINS, CalibrationCounts, EVENTS_MAX, FindingCounts, PROBLEMS_LISTED_MAX, Partial, QuestionCounts,
+        REJECTED_LISTED_MAX, RuleCounts, STREAMS_MAX, SignalCounts, StreamCounts,
     },
     checks::CheckSummary,
     claims::ClaimSummary,
@@ -386,6 +386,8 @@ pub struct QuestionCounted {
 pub struct Top {
     /// The signals that fired most.
     pub signals: Vec<SignalSummary>,
+    /// The categories of rules of which something was found, the worst first.
+    pub categories: Vec<CategorySummary>,
     /// The rules that were found most.
     pub findings: Vec<RuleSummary>,
     /// The worst records: by decision, then by posterior, then in input order.
@@ -480,6 +482,19 @@ pub struct RuleSummary {
     pub records: u64,
 }
 
+/// How often rules of a category were found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CategorySummary {
+    /// `family/category` of the rule, as `llmverify rules` lists them; the family alone for what no table of rules finds.
+    pub category: Cow<'static, str>,
+    /// The worst severity with which one of its rules was found.
+    pub severity: Severity,
+    /// Places.
+    pub findings: u64,
+    /// Records with at least one.
+    pub records: u64,
+}
+
 /// The units that are no records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RejectedSummary {
@@ -563,7 +578,12 @@ impl Report {
                 .then(|| stream_summary(None, None, &whole.streams.others, health)),
             events_total: whole.events_total,
             timeline: whole.timeline.clone().finish(),
-            top: Top { signals: top_signals(&all), findings: top_findings(&whole), records: top_records },
+            top: Top {
+                signals: top_signals(&all),
+                categories: top_categories(&whole),
+                findings: top_findings(&whole),
+                records: top_records,
+            },
             cost: all.costs.finish(),
             unpriced: all.costs.unpriced(),
             checks: Vec::new(),
@@ -833,18 +853,31 @@ fn top_signals(all: &StreamCounts) -> Vec<SignalSummary> {
     top
 }
 
+fn top_categories(whole: &Partial) -> Vec<CategorySummary> {
+    let summary = |(category, counts): (&Cow<'static, str>, RuleCounts)| CategorySummary {
+        category: category.clone(),
+        severity: counts.severity,
+        findings: counts.findings,
+        records: counts.records,
+    };
+    worst_first(&whole.categories).map(summary).collect()
+}
+
 fn top_findings(whole: &Partial) -> Vec<RuleSummary> {
-    let summary = |(rule, counts): (&Cow<'static, str>, &super::aggregate::RuleCounts)| RuleSummary {
+    let summary = |(rule, counts): (&Cow<'static, str>, RuleCounts)| RuleSummary {
         rule: rule.clone(),
         severity: counts.severity,
         findings: counts.findings,
         records: counts.records,
     };
-    let mut top: Vec<RuleSummary> = whole.rules.iter().map(summary).collect();
-    // What is worst matters more than what is found most often: an inventory is long.
-    top.sort_by_key(|rule| Reverse((rule.severity, rule.findings)));
-    top.truncate(TOP_MAX);
-    top
+    worst_first(&whole.rules).map(summary).collect()
+}
+
+/// What is worst matters more than what is found most often: an inventory is long.
+fn worst_first(counts: &FindingCounts) -> impl Iterator<Item = (&Cow<'static, str>, RuleCounts)> {
+    let mut all: Vec<_> = counts.iter().map(|(name, counts)| (name, *counts)).collect();
+    all.sort_by_key(|(_, counts)| Reverse((counts.severity, counts.findings)));
+    all.into_iter().take(TOP_MAX)
 }
 
 /// The limits that were reached while auditing, and those of the report itself.
@@ -921,6 +954,19 @@ mod tests {
         assert_eq!((&*report.top.findings[0].rule, report.top.findings[0].records), ("pii/email", 1));
         assert_eq!(report.top.records[0].line, 2);
         assert_eq!(report.gate.reasons[0].rule, "max_rejected");
+    }
+
+    #[test]
+    fn findings_are_counted_by_rule_and_by_category() {
+        let (mut first, mut second) = (Partial::default(), Partial::default());
+        let (email, phone) = ("pii/email_address", "pii/phone_number");
+        samples::with_findings(1, &[email, email, phone]).count(&mut first, &Measures::default());
+        samples::with_findings(2, &[phone, "refusal/phrase"]).count(&mut second, &Measures::default());
+        first.merge(second);
+        let top = Report::new(first, &Totals::default(), &gate::Policy::default(), &health::Settings::default()).top;
+        let categories: Vec<_> = top.categories.iter().map(|of| (&*of.category, of.findings, of.records)).collect();
+        assert_eq!(categories, [("pii/contact", 4, 2), ("refusal", 1, 1)]);
+        assert_eq!(top.findings.iter().map(|of| of.records).sum::<u64>(), 4);
     }
 
     #[test]

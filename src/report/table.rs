@@ -13,12 +13,12 @@ use super::{
     checks,
     format::Format,
     prices::{Cost, Unpriced},
-    summary::{Event, Input, QuestionSummary, Report, StreamSummary},
+    summary::{Event, Input, QuestionSummary, Report, StreamSummary, Top},
     terminal::{Styles, clip, guard_line},
     timeline::{Bucket, Decisions, WIDTHS_MS},
     verdict_record::place,
 };
-use crate::verdict::Decision;
+use crate::{engines::Severity, verdict::Decision};
 
 /// Narrower than this, nothing sensible fits; the table is laid out as if there were this much room.
 pub const WIDTH_MIN: u16 = 50;
@@ -346,21 +346,34 @@ fn signals(report: &Report, page: &mut Page) {
 }
 
 fn findings(report: &Report, page: &mut Page) {
-    if report.top.findings.is_empty() {
+    let Top { categories, findings, .. } = &report.top;
+    // One category says no more than its rules.
+    if categories.len() > 1 {
+        let rows = categories.iter().map(|of| (&*of.category, of.severity, of.findings, of.records));
+        counted_findings(page, "Findings by category", "category", rows);
+    }
+    let rows = findings.iter().map(|of| (&*of.rule, of.severity, of.findings, of.records));
+    counted_findings(page, "Findings", "rule", rows);
+}
+
+fn counted_findings<'r>(
+    page: &mut Page,
+    heading: &str,
+    name: &'static str,
+    rows: impl ExactSizeIterator<Item = (&'r str, Severity, u64, u64)>,
+) {
+    let total = rows.len();
+    if total == 0 {
         return;
     }
-    page.heading("Findings");
+    page.heading(heading);
     let columns =
-        [Column::flexible("rule"), Column::text("severity"), Column::number("places"), Column::number("records")];
-    let shown = report.top.findings.iter().take(ROWS_SHOWN_MAX);
-    page.grid(
-        &columns,
-        shown.map(|rule| {
-            let severity = format!("{:?}", rule.severity).to_lowercase();
-            [rule.rule.clone().into_owned(), severity, grouped(rule.findings), grouped(rule.records)]
-        }),
-    );
-    page.more(report.top.findings.len(), ROWS_SHOWN_MAX);
+        [Column::flexible(name), Column::text("severity"), Column::number("places"), Column::number("records")];
+    let rows = rows.take(ROWS_SHOWN_MAX).map(|(name, severity, findings, records)| {
+        [name.to_owned(), format!("{severity:?}").to_lowercase(), grouped(findings), grouped(records)]
+    });
+    page.grid(&columns, rows);
+    page.more(total, ROWS_SHOWN_MAX);
 }
 
 fn worst(report: &Report, page: &mut Page) {

@@ -20,6 +20,8 @@ use crate::text::keywords::WORD_BYTES_MAX;
 #[derive(Clone, Debug)]
 pub struct Library {
     rules: Arc<Vec<Rule>>,
+    /// Indices of the rules, by id.
+    by_id: Arc<Vec<usize>>,
 }
 
 /// Why a file of rules cannot be used.
@@ -73,10 +75,16 @@ static BUILT_IN: LazyLock<Library> = LazyLock::new(|| {
         // A table that cannot be read is a defect of this crate, and `every_table_is_sound` names it.
         rules.extend(read(file, text).unwrap_or_default());
     }
-    Library { rules: Arc::new(rules) }
+    Library::of(rules)
 });
 
 impl Library {
+    fn of(rules: Vec<Rule>) -> Library {
+        let mut by_id: Vec<usize> = (0..rules.len()).collect();
+        by_id.sort_by(|a, b| rules[*a].id.cmp(&rules[*b].id));
+        Library { rules: Arc::new(rules), by_id: Arc::new(by_id) }
+    }
+
     /// Our rules.
     pub fn built_in() -> Library {
         BUILT_IN.clone()
@@ -106,7 +114,7 @@ impl Library {
                 rules.push(rule);
             }
         }
-        Ok(Library { rules: Arc::new(rules) })
+        Ok(Library::of(rules))
     }
 
     /// The same rules with other likelihood ratios, by id. A rule's ratio in context moves in the same proportion.
@@ -129,7 +137,7 @@ impl Library {
             rule.likelihood_ratio = *ratio;
             rule.context_likelihood_ratio = rule.context_likelihood_ratio.map(|usual| usual * change);
         }
-        Ok(Library { rules: Arc::new(rules) })
+        Ok(Library::of(rules))
     }
 
     /// All rules, in order.
@@ -144,7 +152,14 @@ impl Library {
 
     /// The rule of this id.
     pub fn find(&self, id: &str) -> Option<&Rule> {
-        self.rules.iter().find(|rule| rule.id == id)
+        let at = self.by_id.binary_search_by(|index| self.rules[*index].id.as_str().cmp(id)).ok()?;
+        Some(&self.rules[self.by_id[at]])
+    }
+
+    /// What findings of this rule are counted under: `family/category`, or its family alone where it stands in no table.
+    pub fn category(&self, id: &str) -> String {
+        let family = id.split('/').next().unwrap_or(id);
+        self.find(id).map_or_else(|| family.to_owned(), |rule| format!("{family}/{}", rule.category))
     }
 }
 

@@ -22,12 +22,12 @@ use super::{
     catalogue,
     format::Format,
     prices::Cost,
-    summary::{Report, StreamSummary},
+    summary::{Report, StreamSummary, Top},
     table::{self, counted, dash, decimal, grouped, percent, size, width_name},
     terminal::safe,
     verdict_record::place,
 };
-use crate::engines::Question;
+use crate::engines::{Question, Severity};
 
 /// No page shows more streams than this.
 pub const STREAMS_SHOWN_MAX: usize = 60;
@@ -375,28 +375,47 @@ fn checks(report: &Report) -> String {
 }
 
 fn findings(report: &Report) -> String {
-    if report.top.findings.is_empty() {
+    let Top { categories, findings, .. } = &report.top;
+    if findings.is_empty() {
         return "<p class=\"none\">Nothing was found in a text.</p>".to_owned();
     }
-    let most = report.top.findings.iter().map(|rule| rule.findings).max().unwrap_or(1);
-    let mut out = String::from(
-        "<div class=\"scroll\"><table><thead><tr><th>rule</th><th>severity</th><th></th><th class=\"n\">places</th>\
+    let mut out = String::new();
+    // One category says no more than its rules.
+    if categories.len() > 1 {
+        counted_findings(
+            &mut out,
+            "category",
+            categories.iter().map(|of| (&*of.category, of.severity, of.findings, of.records)),
+        );
+    }
+    counted_findings(&mut out, "rule", findings.iter().map(|of| (&*of.rule, of.severity, of.findings, of.records)));
+    out
+}
+
+fn counted_findings<'r>(
+    out: &mut String,
+    name: &str,
+    rows: impl Iterator<Item = (&'r str, Severity, u64, u64)> + Clone,
+) {
+    let most = rows.clone().map(|(_, _, findings, _)| findings).max().unwrap_or(1);
+    let _ = write!(
+        out,
+        "<div class=\"scroll\"><table><thead><tr><th>{name}</th><th>severity</th><th></th><th class=\"n\">places</th>\
          <th class=\"n\">records</th></tr></thead>",
     );
-    for rule in &report.top.findings {
-        let severity = format!("{:?}", rule.severity).to_lowercase();
+    for (name, severity, findings, records) in rows {
+        let severity = format!("{severity:?}").to_lowercase();
         let _ = write!(
             out,
             "<tr><th scope=\"row\"><code>{}</code></th><td><span class=\"severity {severity}\">{severity}</span></td>\
              <td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-            clipped(&rule.rule, NAME_CHARS_MAX),
-            charts::bar(rule.findings, most),
-            grouped(rule.findings),
-            grouped(rule.records),
+            clipped(name, NAME_CHARS_MAX),
+            charts::bar(findings, most),
+            grouped(findings),
+            grouped(records),
         );
     }
     out.push_str("</table></div>");
-    out
 }
 
 /// What is left to say: units that are no records, unusable fields, limits.
