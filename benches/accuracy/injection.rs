@@ -3,11 +3,12 @@
 //! A set with an operator's prompt (CyberSecEval, Tensor Trust) has it in `system`; one with a document has it in
 //! `context`. What counts is the decision on `attacked`.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 
-use crate::data::{Data, audit};
+use crate::{
+    data::{Data, audit},
+    near::Texts,
+};
 
 /// The sources of real prompts, which are pooled.
 const POOL: [(&str, &str); 4] = [
@@ -49,16 +50,20 @@ struct Seen {
 
 /// Measures and prints.
 pub fn measure(data: &Data) {
-    let mut known = BTreeSet::new();
-    let mut pool = Vec::new();
-    for (task, set) in POOL {
-        let items = data.items(task, set).unwrap_or_default();
-        let fresh = items.into_iter().filter(|item| known.insert(text_of(item).to_owned())).collect();
-        pool.extend(see(set, fresh));
-    }
+    let mut known = Texts::default();
+    let mut left_out = 0;
+    let mut distinct = |items: Vec<Value>| -> Vec<Value> {
+        let all = items.len();
+        let items: Vec<Value> = items.into_iter().filter(|item| known.is_new(text_of(item))).collect();
+        left_out += all - items.len();
+        items
+    };
+    let pool: Vec<Seen> =
+        POOL.iter().flat_map(|(task, set)| see(set, distinct(data.items(task, set).unwrap_or_default()))).collect();
     let sets: Vec<Seen> =
-        SETS.iter().flat_map(|set| see(set, data.items("injection", set).unwrap_or_default())).collect();
+        SETS.iter().flat_map(|set| see(set, distinct(data.items("injection", set).unwrap_or_default()))).collect();
 
+    println!("\n{left_out} items are near-duplicates of earlier ones, and left out.");
     println!("\n| set | items | blocked | flagged or worse |\n|---|---|---|---|");
     for (_, set) in POOL {
         row(&format!("{set} (benign)"), pool.iter().filter(|seen| seen.set == set));
@@ -106,6 +111,13 @@ fn see(set: &'static str, items: Vec<Value>) -> Vec<Seen> {
         }
     });
     seen.collect()
+}
+
+/// The texts of all sets.
+pub fn texts(data: &Data) -> Vec<String> {
+    let sets = POOL.into_iter().chain(SETS.map(|set| ("injection", set)));
+    let items = sets.flat_map(|(task, set)| data.items(task, set).unwrap_or_default());
+    items.map(|item| text_of(&item).to_owned()).collect()
 }
 
 fn text_of(item: &Value) -> &str {

@@ -12,9 +12,11 @@
 
 mod data;
 mod equation;
+mod field;
 mod grounding;
 mod injection;
 mod json;
+mod near;
 mod pii;
 mod secret;
 mod tool_call;
@@ -26,7 +28,7 @@ fn main() {
     let Some((folder, tasks)) = arguments.split_first() else {
         println!("usage: cargo bench --bench accuracy -- DATA [TASK]...");
         println!(
-            "TASK: injection, pii, secret, equation, json_repair, tool_call, groundedness, groundedness-fit; all but the last when not given"
+            "TASK: injection, field, pii, secret, equation, json_repair, tool_call, groundedness, groundedness-fit; all but the last when not given"
         );
         return;
     };
@@ -41,6 +43,9 @@ fn main() {
     }
     if is_wanted("injection") {
         injection::measure(&data);
+    }
+    if is_wanted("field") {
+        field::measure(&data);
     }
     if is_wanted("pii") {
         pii::measure(&data);
