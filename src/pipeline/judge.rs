@@ -327,9 +327,11 @@ impl<'a> Opinion<'a> {
 
 /// What an LLM call holds of what is judged.
 pub(super) fn holds(record: &Record<'_>) -> Option<Holds> {
+    let is_blank = record.response.as_deref().map(|text| text.trim().is_empty());
     (record.kind == Kind::Llm).then(|| Holds {
         prompt: !record.prompt.is_absent(),
-        response: record.response.as_deref().is_some_and(|text| !text.trim().is_empty()),
+        response: is_blank == Some(false),
+        is_empty: is_blank == Some(true),
         model: record.model.is_some(),
         latency: record.latency_ms.is_some(),
         context: !record.context.is_empty(),

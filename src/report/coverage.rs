@@ -1,7 +1,8 @@
 //! What there is to judge: how many LLM calls have a prompt, an answer, a model, a latency, documents.
 //!
 //! A call that failed, or that calls tools instead of answering, has no answer for a good reason ([`Coverage::excused`]);
-//! the share of answers is of the others. A call without any text is counted as [`Coverage::health_only`]: engines of
+//! the share of answers is of the others. A blank answer is counted apart ([`Coverage::empty`]): the log holds it, and it is
+//! judged for what it is. A call without any text is counted as [`Coverage::health_only`]: engines of
 //! text say `not_assessed` of it.
 
 use schemars::JsonSchema;
@@ -16,6 +17,8 @@ pub struct Holds {
     pub prompt: bool,
     /// The text of an answer that is not blank.
     pub response: bool,
+    /// An answer that is there, and blank.
+    pub is_empty: bool,
     /// The name of a model.
     pub model: bool,
     /// A time to the whole answer.
@@ -47,6 +50,8 @@ pub struct Coverage {
     pub health_only: u64,
     /// Those that have no answer because they failed, or call tools instead.
     pub excused: u64,
+    /// Those whose answer is there, and blank, for no such reason.
+    pub empty: u64,
 }
 
 impl Coverage {
@@ -60,6 +65,7 @@ impl Coverage {
         self.context += u64::from(holds.context);
         self.health_only += u64::from(holds.health_only);
         self.excused += u64::from(holds.is_excused && !holds.response);
+        self.empty += u64::from(holds.is_empty && !holds.is_excused);
     }
 
     /// Adds the calls of another part.
@@ -72,6 +78,7 @@ impl Coverage {
         self.context += next.context;
         self.health_only += next.health_only;
         self.excused += next.excused;
+        self.empty += next.empty;
     }
 
     /// The calls that should have an answer.
@@ -97,6 +104,9 @@ impl Coverage {
         if self.excused > 0 {
             line +=
                 &format!("; {} failed or called tools instead of an answer", counted(self.excused, "call", "calls"));
+        }
+        if self.empty > 0 {
+            line += &format!("; {} empty", counted(self.empty, "answer is", "answers are"));
         }
         if self.health_only > 0 {
             line += &format!("; {} no text at all (health_only)", counted(self.health_only, "call has", "calls have"));
@@ -135,6 +145,16 @@ mod tests {
         let mut twice = counts;
         twice.merge(&counts);
         assert_eq!(twice.llm_calls, 8);
+    }
+
+    #[test]
+    fn an_empty_answer_is_named_and_is_no_missing_one() {
+        let mut counts = Coverage::default();
+        counts.add(Holds { response: true, ..Holds::default() });
+        counts.add(Holds { is_empty: true, ..Holds::default() });
+        counts.add(Holds { is_empty: true, is_excused: true, ..Holds::default() });
+        assert_eq!((counts.response, counts.empty, counts.excused), (1, 1, 1));
+        assert!(counts.line().unwrap().ends_with("instead of an answer; 1 answer is empty"));
     }
 
     #[test]

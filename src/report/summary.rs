@@ -652,6 +652,7 @@ fn counts(whole: &Partial, totals: &Totals) -> Counts {
         unreadable: totals.unreadable.iter().map(|name| shown(name)).collect(),
         answerable: whole.coverage.answerable(),
         answered: whole.coverage.response,
+        empty: whole.coverage.empty,
         supported_claims: whole.claims.of_all().0,
         claims: whole.claims.of_all().1,
     }

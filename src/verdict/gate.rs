@@ -37,7 +37,7 @@ pub struct Policy {
     #[serde(deserialize_with = "share")]
     pub max_rejected: f64,
     /// Lowest share of the LLM calls with the text of an answer, of those that did not fail and did not call tools
-    /// instead.
+    /// instead. A blank answer counts as one where others have a text.
     #[serde(deserialize_with = "share")]
     pub min_assessed: f64,
     /// Highest share of the records of a stream (of 20 or more) that are degraded, failed or declined.
@@ -152,6 +152,8 @@ pub struct Counts {
     pub answerable: u64,
     /// LLM calls with the text of an answer.
     pub answered: u64,
+    /// LLM calls whose answer is there, and blank.
+    pub empty: u64,
     /// Claims of answers that their documents bear out.
     pub supported_claims: u64,
     /// All claims of answers that were compared with documents.
@@ -333,16 +335,20 @@ fn too_many_rejected(policy: &Policy, counts: &Counts) -> Option<String> {
 }
 
 fn too_silent(policy: &Policy, counts: &Counts) -> Option<String> {
-    let share = counts.answered as f64 / counts.answerable.max(1) as f64;
-    (counts.answerable > 0 && share < policy.min_assessed).then(|| {
-        format!(
-            "{} of {} LLM calls have the text of an answer ({}, at least {} needed): log the content, or name its field (--map response=/POINTER)",
-            counts.answered,
-            counts.answerable,
-            Percent(share),
-            Percent(policy.min_assessed),
-        )
-    })
+    // A blank answer beside others is one that was judged; where all are blank, it may be the log that has no texts.
+    let judged = if counts.answered > 0 { counts.answered + counts.empty } else { 0 };
+    let share = judged as f64 / counts.answerable.max(1) as f64;
+    if counts.answerable == 0 || share >= policy.min_assessed {
+        return None;
+    }
+    let blank = if counts.empty > 0 { format!(" and {} are empty", counts.empty) } else { String::new() };
+    Some(format!(
+        "{} of {} LLM calls have the text of an answer{blank} ({}, at least {} needed): log the content, or name its field (--map response=/POINTER)",
+        counts.answered,
+        counts.answerable,
+        Percent(share),
+        Percent(policy.min_assessed),
+    ))
 }
 
 fn failing_record(policy: &Policy, counts: &Counts) -> Option<String> {
@@ -530,6 +536,9 @@ mod tests {
         check(Policy::default(), silent(0, 0), 0, &[]);
         check(Policy { min_assessed: 0.0, ..Policy::default() }, silent(0, 20), 0, &[]);
         check(Policy { min_assessed: 0.9, ..Policy::default() }, silent(17, 20), 3, &["min_assessed"]);
+        // Blank answers are judged for what they are, as long as the log has texts at all.
+        check(Policy::default(), Counts { empty: 16, ..silent(4, 20) }, 0, &[]);
+        check(Policy::default(), Counts { empty: 20, ..silent(0, 20) }, 3, &["min_assessed"]);
     }
 
     #[test]
