@@ -2,7 +2,8 @@
 //!
 //! **Formula**: the text, without white space around it, is
 //! - a page of HTML whose head or first heading names a status from 400 on
-//! - an object of JSON that has an `error` and besides it only what describes one
+//! - an object of JSON that has an `error` and besides it only what describes one; where JSON was asked for, only one in the
+//!   form of servers (an object as the error, a status, an id of the request): `{"error": "no such order"}` is an answer there
 //! - a line of a status (`502 Bad Gateway`), alone
 //! - at most [`BYTES_MAX`] bytes that begin as libraries and providers begin ([`lexicon`]), or with the name of an exception,
 //!   or a traceback
@@ -14,11 +15,10 @@
 use std::sync::LazyLock;
 
 use regex::{Regex, RegexBuilder};
+use serde_json::Value;
 
-use crate::{
-    engines::View,
-    text::{Family, lexicon::ERROR_TEXTS},
-};
+use super::structure;
+use crate::{engines::View, text::lexicon::ERROR_TEXTS};
 
 /// Bytes of the longest message that is one; tracebacks and pages may be longer.
 pub const BYTES_MAX: usize = 400;
@@ -83,12 +83,14 @@ pub fn of(text: &str, view: &View<'_, '_>) -> Option<&'static str> {
     let is_page = what == PAGE_TOLD || what == STATUS_TOLD;
     let is_asked_for = ERROR_TEXTS.errors_asked.stand_in(asked)
         || (!is_page && ERROR_TEXTS.texts_asked.stand_in(asked))
-        || (what == OBJECT && (view.prompt.phrases.has(Family::JsonAsked) || system.contains("\"error\"")))
+        || (what == OBJECT && structure::is_asked_for(view))
+        || (matches!(what, OBJECT | SERVERS_OBJECT) && system.contains("\"error\""))
         || repeats_asked(text, asked);
     (!is_asked_for).then_some(what)
 }
 
-const OBJECT: &str = "the answer is an error object";
+const OBJECT: &str = "the answer is an object that tells of an error";
+const SERVERS_OBJECT: &str = "the answer is an error object of a server";
 const PAGE_TOLD: &str = "the answer is an error page";
 const STATUS_TOLD: &str = "the answer is the status of an HTTP error";
 
@@ -113,7 +115,7 @@ fn kind(text: &str) -> Option<&'static str> {
                 && lower.contains("<code>");
             (is_object || (is_page && PAGE.is_match(head))).then_some(PAGE_TOLD)
         }
-        b'{' => is_error_object(text).then_some(OBJECT),
+        b'{' => error_object(text),
         _ if text.starts_with("Traceback (most recent call last)") => Some("the answer is the traceback of a program"),
         _ if text.len() > BYTES_MAX => None,
         _ if STATUS.is_match(text) => Some(STATUS_TOLD),
@@ -122,23 +124,32 @@ fn kind(text: &str) -> Option<&'static str> {
     }
 }
 
-fn is_error_object(text: &str) -> bool {
-    let Ok(serde_json::Value::Object(object)) = serde_json::from_str(text) else { return false };
+fn error_object(text: &str) -> Option<&'static str> {
+    let Ok(Value::Object(object)) = serde_json::from_str(text) else { return None };
     let is_told = ["error", "errors"].iter().any(|key| {
         object.get(*key).is_some_and(|error| match error {
-            serde_json::Value::String(text) => !text.is_empty(),
-            serde_json::Value::Object(error) => {
+            Value::String(text) => !text.is_empty(),
+            Value::Object(error) => {
                 ["message", "type", "code", "status", "msg", "reason"].iter().any(|key| error.contains_key(*key))
             }
-            serde_json::Value::Array(errors) => !errors.is_empty(),
-            serde_json::Value::Bool(is_error) => *is_error && object.len() > 1,
+            Value::Array(errors) => !errors.is_empty(),
+            Value::Bool(is_error) => *is_error && object.len() > 1,
             _ => false,
         })
     });
     let detail_only =
         object.len() == 1 && object.get("detail").is_some_and(|detail| detail.is_string() || detail.is_array());
-    let is_typed = object.get("type").and_then(serde_json::Value::as_str) == Some("error");
-    (is_told || detail_only || is_typed) && object.keys().all(|key| COMPANIONS.contains(&key.as_str()))
+    let is_typed = object.get("type").and_then(Value::as_str) == Some("error");
+    if !(is_told || detail_only || is_typed) || !object.keys().all(|key| COMPANIONS.contains(&key.as_str())) {
+        return None;
+    }
+    let is_status =
+        |key: &&str| object.get(*key).and_then(Value::as_u64).is_some_and(|code| (400..600).contains(&code));
+    let is_of_server = object.get("error").is_some_and(Value::is_object)
+        || is_typed
+        || ["code", "status", "statusCode", "status_code", "error_code"].iter().any(|key| is_status(&key))
+        || ["request_id", "requestId", "trace_id"].iter().any(|key| object.contains_key(*key));
+    Some(if is_of_server { SERVERS_OBJECT } else { OBJECT })
 }
 
 #[cfg(test)]

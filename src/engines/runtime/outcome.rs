@@ -193,6 +193,16 @@ mod tests {
         check(r#"{"prompt":"p","error":"timeout"}"#, &["call_failed"]);
         check(r#"{"prompt":"p","response":"half","error":"timeout"}"#, &["call_failed"]);
         check(r#"{"model":"m","output_tokens":7,"finish_reason":"stop"}"#, &[]);
+        // What a caller asked to be told in JSON is an answer; what a server says never is.
+        let told = |system: &str, answer: &str| {
+            serde_json::json!({"system": system, "prompt": "Where is order 8812?", "response": answer}).to_string()
+        };
+        let (own, servers) =
+            (r#"{"error":"unknown order"}"#, r#"{"error":{"message":"overloaded","type":"server_error"}}"#);
+        check(&told("You help customers.", own), &["call_failed"]);
+        check(&told("Answer in JSON.", own), &[]);
+        check(&told("Answer in JSON.", servers), &["call_failed"]);
+        check(&told("Answer in JSON.", r#"{"error":"overloaded","status":529}"#), &["call_failed"]);
         let answered = |content: &str| {
             format!(
                 r#"{{"messages":[{{"role":"user","content":"p"}}],"response":{{"object":"chat.completion","choices":[{{"message":{{"role":"assistant"{content}}},"finish_reason":"length"}}]}}}}"#

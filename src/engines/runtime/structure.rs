@@ -86,7 +86,7 @@ fn orders<'v>(view: &'v View<'_, '_>) -> [&'v str; 2] {
 }
 
 /// Whether the record asks for JSON: in the prompt, in the system prompt, or by a schema.
-fn is_asked_for(view: &View<'_, '_>) -> bool {
+pub fn is_asked_for(view: &View<'_, '_>) -> bool {
     let speaks_of_json = |text: &&str| text.to_ascii_lowercase().contains("json");
     view.record.expected_schema.is_some() || orders(view).iter().any(speaks_of_json)
 }
