@@ -17,7 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{
     assemble,
-    engines::{Question, check, facts, grounding, language, runtime, security, tools},
+    engines::{Effect, Question, check, facts, grounding, language, runtime, security, tools},
     history, input,
     reader::RecordReader,
     record::mapping::Mapping,
@@ -301,9 +301,22 @@ pub struct EngineSettings {
 }
 
 impl EngineSettings {
-    /// The constants of the seeds.
+    /// The constants of the seeds. They know no facts: what is found is evidence, and what is looked for only as a fact is not.
     pub fn seed() -> EngineSettings {
+        let usual = EngineSettings::default();
+        let outcome = runtime::outcome::Settings {
+            failed_effect: Effect::Evidence,
+            empty_effect: Effect::Evidence,
+            ..usual.outcome
+        };
         EngineSettings {
+            outcome,
+            truncation: language::truncation::Settings { effect: Effect::Evidence, ..usual.truncation },
+            repetition: language::repetition::Settings { effect: Effect::Evidence, ..usual.repetition },
+            gibberish: language::gibberish::Settings { effect: Effect::Evidence, ..usual.gibberish },
+            echo: language::echo::Settings { effect: Effect::Off, ..usual.echo },
+            template: language::template::Settings { effect: Effect::Off, ..usual.template },
+            other_language: language::other_language::Settings { effect: Effect::Off, ..usual.other_language },
             latency: runtime::latency::Settings::seed(),
             token_rate: runtime::token_rate::Settings::seed(),
             fingerprint: runtime::fingerprint::Settings::seed(),

@@ -2,7 +2,8 @@
 //!
 //! **Formula**: 1 when the letters and digits of the answer, in any case, are those of the user's last message, or those of
 //! the whole prompt, and the message has at least [`LETTERS_MIN`] of them in at least [`WORDS_MIN`] words; so does an answer
-//! that goes on for at most [`MORE_SHARE`] of them; else 0.
+//! that goes on for at most [`MORE_SHARE`] of them, or that says them several times over; a label of who speaks may stand around
+//! them. Else 0.
 //!
 //! **Range**: 0 (an answer) or 1 (an echo).
 //!
@@ -47,17 +48,27 @@ pub const WORDS_MIN: usize = 4;
 /// What a letter counts in scripts that write a syllable or a word as one.
 const DENSE_WEIGHT: usize = 3;
 /// Labels of who speaks, which an echo may put before the message.
-const LABELS: [&str; 5] = ["user:", "human:", "question:", "q:", "prompt:"];
+const LABELS: [&str; 9] =
+    ["user:", "human:", "question:", "q:", "prompt:", "you asked:", "you said:", "your question:", "input:"];
+/// Labels of who would speak next.
+const NEXT_LABELS: [&str; 5] = ["assistant:", "answer:", "a:", "response:", "ai:"];
 /// How far an echo may go on after the message, as a share of it.
 pub const MORE_SHARE: f64 = 0.1;
 
 /// Whether `answer` only says again what `said` says.
 pub fn is_echo(answer: &str, said: &str) -> bool {
+    // Case changes the length of a text little, and most answers are told from their question by it.
+    if answer.len() * 2 < said.len() {
+        return false;
+    }
     let weight = |c: char| if c >= '\u{2E80}' { DENSE_WEIGHT } else { usize::from(c.is_alphanumeric()) };
     let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).map(weight).sum::<usize>();
     let (answered, asked) = (letters(answer), letters(said));
-    let more = answered.saturating_sub(asked) as f64;
-    if asked < LETTERS_MIN || answered < asked || more > asked as f64 * MORE_SHARE {
+    if asked < LETTERS_MIN || answered < asked {
+        return false;
+    }
+    let times = (answered as f64 / asked as f64).round();
+    if answered as f64 - asked as f64 * times > asked as f64 * MORE_SHARE {
         return false;
     }
     if said.is_ascii() && said.split_whitespace().count() < WORDS_MIN {
@@ -66,8 +77,17 @@ pub fn is_echo(answer: &str, said: &str) -> bool {
     fn folded(text: &str) -> impl Iterator<Item = char> {
         text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase)
     }
-    let mut answer = folded(answer);
-    folded(said).all(|letter| answer.next() == Some(letter))
+    // It may be said several times, and go on a little after the last.
+    let mut again = folded(said);
+    let begun = folded(answer).take_while(|letter| {
+        let next = again.next().or_else(|| {
+            again = folded(said);
+            again.next()
+        });
+        next == Some(*letter)
+    });
+    let begun: usize = begun.map(weight).sum();
+    begun as f64 >= asked as f64 * times - 0.5
 }
 
 /// The numbers of the engine.
@@ -113,7 +133,13 @@ impl Engine for Echo {
             let label = LABELS
                 .iter()
                 .find(|label| trimmed.get(..label.len()).is_some_and(|head| head.eq_ignore_ascii_case(label)));
-            let answer = label.map_or(trimmed, |label| &trimmed[label.len()..]);
+            let answer = label.map_or(trimmed, |label| &trimmed[label.len()..]).trim_end();
+            let next = NEXT_LABELS.iter().find(|next| {
+                let at = answer.len().saturating_sub(next.len());
+                answer.get(at..).is_some_and(|tail| tail.eq_ignore_ascii_case(next))
+                    && answer[..at].ends_with(char::is_whitespace)
+            });
+            let answer = next.map_or(answer, |next| &answer[..answer.len() - next.len()]);
             // Whoever asks in the message itself does not ask for the asking to be said again.
             let is_echo = (is_echo(answer, said) || is_echo(answer, view.prompt_text))
                 && !REQUESTS.say_again.stand_in(view.prompt_text)
@@ -144,6 +170,8 @@ mod tests {
             ("\"Where is my order from last Tuesday?\"\n", true),
             ("Where is my order from last Tuesday? OK", true),
             ("Where is my order from last Tuesday? It left our house on Wednesday.", false),
+            ("Where is my order from last Tuesday? Where is my order from last Tuesday?", true),
+            ("Where is my order from last Tuesday? Where is my order from last week?", false),
             ("Where is my order", false),
             ("It is on its way.", false),
             ("", false),
@@ -166,6 +194,8 @@ mod tests {
         };
         let text = "The parcel will come on Friday before noon.";
         assert!(fired("", text, text));
+        assert!(fired("", text, &format!("You asked: {text}")));
+        assert!(fired("", text, &format!("User: {text}\nAssistant:")));
         assert!(fired("You are a friendly assistant.", text, text));
         assert!(!fired("Correct the spelling of the user's text.", text, text));
         let asked = "Repeat after me: the parcel will come on Friday.";

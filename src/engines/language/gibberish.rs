@@ -96,7 +96,8 @@ impl Counts {
     /// Counts of `text`, of which these are the features.
     pub fn of(text: &str, features: &Features) -> Counts {
         let Spelling { judged, implausible } = features.spelling;
-        Counts { words: judged, implausible, damaged: damaged(text) }
+        let damaged = code::outside(text, &features.code).into_iter().map(damaged).sum();
+        Counts { words: judged, implausible, damaged }
     }
 
     /// The share of implausible words; 0 when too few were judged.
@@ -183,7 +184,8 @@ fn strange(text: &str) -> Option<&'static str> {
         let code = character as u32;
         let is_common =
             code < 0x250 || (0x3000..0xA000).contains(&code) || (0xAC00..0xD7B0).contains(&code) || code >= 0xFE00;
-        if !is_common {
+        // Arrows, stars and emoji are no script.
+        if !is_common && character.is_alphabetic() {
             *blocks.entry(code >> 8).or_default() += 1;
         }
     }
@@ -248,7 +250,8 @@ impl Engine for Gibberish {
         of_response(view, |response| {
             let counts = Counts::of(response, view.response);
             let asked = view.record.prompt.last_of_user().unwrap_or_default();
-            let strange = strange(response).filter(|_| strange(asked).is_none());
+            let is_encoded_asked = || REQUESTS.encoded.stand_in(asked);
+            let strange = strange(response).filter(|_| strange(asked).is_none() && !is_encoded_asked());
             let strange =
                 strange.or_else(|| is_blob(response, asked).then_some("the answer is one run of encoded bytes"));
             if counts.words < ODD_WORDS_MIN && counts.damaged == 0 && strange.is_none() {
@@ -261,7 +264,7 @@ impl Engine for Gibberish {
             let is_damaged = counts.damaged >= DAMAGED_MIN
                 && damage >= DAMAGED_FIRE_FROM
                 && damaged(view.prompt_text) == 0
-                && !REQUESTS.encoded.stand_in(asked);
+                && !is_encoded_asked();
             let absent = degraded(SIGNAL, self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
             let (status, signal) = if words >= WORDS_FIRE_FROM {
                 (Status::Error, absent.fire((2.0 * words).min(1.0), "words of the answer are in no language"))

@@ -89,21 +89,41 @@ pub const ALIKE: &[&[Lang]] = &[
 
 /// Languages by their names in the commonest languages, in lower case.
 const NAMES: &[(Lang, &[&str])] = &[
-    (Lang::Eng, &["english", "englisch", "anglais", "inglés", "inglese", "inglês", "engels", "英语", "英文", "英語"]),
+    (
+        Lang::Eng,
+        &[
+            "english",
+            "englisch",
+            "anglais",
+            "inglés",
+            "inglese",
+            "inglês",
+            "engels",
+            "英语",
+            "英文",
+            "英語",
+            "영어",
+            "по-английски",
+            "английском",
+        ],
+    ),
     (Lang::Deu, &["german", "deutsch", "allemand", "alemán", "tedesco", "alemão", "duits", "德语", "ドイツ語"]),
     (
         Lang::Fra,
         &["french", "französisch", "français", "francés", "francese", "francês", "frans", "法语", "フランス語"],
     ),
-    (Lang::Spa, &["spanish", "spanisch", "espagnol", "español", "spagnolo", "espanhol", "spaans", "西班牙语"]),
+    (
+        Lang::Spa,
+        &["spanish", "spanisch", "espagnol", "español", "spagnolo", "espanhol", "spaans", "西班牙语", "スペイン語"],
+    ),
     (Lang::Ita, &["italian", "italienisch", "italien", "italiano", "italiaans"]),
     (Lang::Por, &["portuguese", "portugiesisch", "portugais", "portugués", "português", "portoghese"]),
     (Lang::Nld, &["dutch", "niederländisch", "néerlandais", "nederlands"]),
     (Lang::Pol, &["polish", "polnisch", "polonais", "polsku"]),
-    (Lang::Rus, &["russian", "russisch", "russe", "ruso", "русском"]),
-    (Lang::Cmn, &["chinese", "mandarin", "chinesisch", "chinois", "chino", "中文", "汉语"]),
-    (Lang::Jpn, &["japanese", "japanisch", "japonais", "japonés", "日本語"]),
-    (Lang::Kor, &["korean", "koreanisch", "coréen", "coreano", "한국어"]),
+    (Lang::Rus, &["russian", "russisch", "russe", "ruso", "русском", "по-русски"]),
+    (Lang::Cmn, &["chinese", "mandarin", "chinesisch", "chinois", "chino", "中文", "汉语", "中国語", "중국어"]),
+    (Lang::Jpn, &["japanese", "japanisch", "japonais", "japonés", "日本語", "日语", "일본어"]),
+    (Lang::Kor, &["korean", "koreanisch", "coréen", "coreano", "한국어", "韩语", "韓国語"]),
     (Lang::Ara, &["arabic", "arabisch", "arabe", "árabe", "العربية"]),
     (Lang::Hin, &["hindi", "हिंदी"]),
     (Lang::Tur, &["turkish", "türkisch", "turc", "turco", "türkçe"]),
@@ -112,22 +132,36 @@ const NAMES: &[(Lang, &[&str])] = &[
     (Lang::Dan, &["danish", "dänisch", "dansk"]),
 ];
 
+/// What follows the name of a language where it is one: "in Spanish Harlem" and "in polished prose" name none.
+const AFTER_NAME: &str = r#"(?:[.,;:!?)\]"'\n]|$|[ -](?:and|but|or|only|please|to|for|about|with|using|without|if|when|so|because|as|that|this|the|my|language|text|words?|sentences?|style|in|at|from|by|even|regardless|no|not|never|unless|always|whatever|be|do|keep|und|aber|bitte|nur|auch|immer|et|mais|seulement|y|pero|solo|sólo|por|e|ma|mas|apenas|s'il|svp|alstublieft|och|og|i|или|и|пожалуйста)\b| ?[(\[–—-])"#;
+
+/// The names of all languages, as one choice of a pattern.
+fn names() -> String {
+    NAMES.iter().flat_map(|(_, names)| names.iter().copied()).collect::<Vec<_>>().join("|")
+}
+
 /// An order to translate into a language, with its name.
 static TRANSLATE: LazyLock<Regex> = LazyLock::new(|| {
-    let names: Vec<&str> = NAMES.iter().flat_map(|(_, names)| names.iter().copied()).collect();
     Regex::new(&format!(
-        r"(?i)^\W*(?:please )?(?:translate|übersetze?n?|traduis|traduisez|traduce|traduzca|traduci|traduza)\b[^.:\n]{{0,40}}?\b(?:to|into|ins|auf|en|in|al|para o) (?P<name>{})",
-        names.join("|")
+        r"(?i)^\W*(?:please )?(?:translate|übersetze?n?|traduis|traduisez|traduce|traduzca|traduci|traduza)\b[^.:\n]{{0,40}}?\b(?:to|into|ins|auf|en|in|al|para o) (?P<name>{}){AFTER_NAME}",
+        names()
     ))
     .expect("a pattern of this crate")
 });
 
 /// An order to answer in a language, with its name.
 static ORDER: LazyLock<Regex> = LazyLock::new(|| {
-    let names: Vec<&str> = NAMES.iter().flat_map(|(_, names)| names.iter().copied()).collect();
     Regex::new(&format!(
-        r"(?i)\b(?:answer|respond|reply|write|speak|antworte[nt]?|schreib\w*|réponds|répondez|responde|responda|rispondi|antwoord|svar|svara|odpowiadaj|отвечай)(?: \w+){{0,4}}? (?:only in|in|auf|en|em|in het|na|på|po) (?P<name>{})",
-        names.join("|")
+        concat!(
+            r"(?i)\b(?:answer|respond|reply|write|speak|antworte[nt]?|schreib\w*|réponds|répondez|responde|responda|rispondi|antwoord|svar|svara|odpowiadaj|отвечай)(?: \w+){{0,4}}? (?:only in|in|auf|en|em|in het|na|på|po) (?P<name>{0}){1}",
+            // In these the verb follows the language, and the name of the language says that it is one.
+            r"|(?P<ja>日本語|英語|中国語|韓国語|フランス語|ドイツ語|スペイン語)で(?:答え|回答|返答|返信|返事|書い|書き|説明|要約|出力|お願い)",
+            r"|用(?P<zh>中文|汉语|英文|英语|日语|韩语|法语|德语|西班牙语)(?:来)?(?:回答|回复|答复|作答|写|解释|说明|总结|描述|输出)",
+            r"|(?P<ko>한국어|영어|일본어|중국어)로 ?(?:답|대답|응답|작성|써|쓰|설명|요약)",
+            r"|\b(?:ответ\w*|напиш\w*|пиши\w*|объясн\w*)[^.!?\n]{{0,30}} (?:на )?(?P<ru>по-русски|русском|по-английски|английском)\b",
+        ),
+        names(),
+        AFTER_NAME,
     ))
     .expect("a pattern of this crate")
 });
@@ -136,7 +170,8 @@ static ORDER: LazyLock<Regex> = LazyLock::new(|| {
 fn ordered<'t>(texts: impl IntoIterator<Item = &'t str>) -> Option<Lang> {
     let found = texts.into_iter().flat_map(|text| ORDER.captures_iter(text).chain(TRANSLATE.captures(text)));
     let mut named = found.filter_map(|found| {
-        let name = found.name("name")?.as_str().to_lowercase();
+        let name = ["name", "ja", "zh", "ko", "ru"].iter().find_map(|group| found.name(group));
+        let name = name?.as_str().to_lowercase();
         NAMES.iter().find(|(_, names)| names.contains(&name.as_str())).map(|(lang, _)| *lang)
     });
     let first = named.next()?;
@@ -310,6 +345,21 @@ mod tests {
         check("Always answer in English.", "Bitte antworte auf Deutsch: wo ist sie?", GERMAN, Some(false));
         check("", "Wo ist meine Bestellung? Antworte bitte auf Französisch.", FRENCH, Some(false));
         check("", "Answer in English. No, answer in German!", FRENCH, None);
+        check("", "私の注文はどこですか?日本語で答えてください。", ENGLISH, Some(true));
+        check("", "我的订单在哪里?请用中文回答。", ENGLISH, Some(true));
+        check("", "Где мой заказ? Ответь, пожалуйста, по-русски.", ENGLISH, Some(true));
+    }
+
+    #[test]
+    fn what_only_begins_as_the_name_of_a_language_is_none() {
+        for (prompt, expected) in [
+            ("Where is my order? Please answer in polished, formal prose.", Some(false)),
+            // What names a language somewhere orders none, and may ask for one.
+            ("Where is my order? Write it as if you lived in Spanish Harlem.", None),
+            ("How long does it take? Write in Dutch oven style.", None),
+        ] {
+            check("", prompt, ENGLISH, expected);
+        }
     }
 
     #[test]

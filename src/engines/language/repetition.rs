@@ -18,13 +18,16 @@
 //! its last word, stand in it three times. Of a long text the last [`WORDS_MAX`] words count. Tables and lists
 //! that differ in one word per line repeat phrases by nature, which is why that cut is high.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{degraded, of_response};
 use crate::{
     engines::{About, Assessment, Detail, Effect, Engine, Question, SignalAbout, Status, View},
-    text::{Features, code, hash::hash_as_written, words::ascii_runs},
+    text::{Features, code, hash::hash_as_written, lexicon::REQUESTS, words::ascii_runs},
 };
 
 /// What is known of the engine.
@@ -75,8 +78,11 @@ pub const WORDS_MAX: usize = 200_000;
 const LOOP_SEEN_MAX: usize = 20_000;
 /// Bytes of the shortest line that counts.
 const LINE_BYTES_MIN: usize = 20;
-/// Prompts that ask for it.
-const ASKS: [&str; 4] = ["repeat", " times", "over and over", "again and again"];
+/// A number of times that somebody asks for.
+static TIMES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:\d+|two|three|four|five|six|seven|eight|nine|ten|twenty|fifty|(?:a )?hundred|(?:a )?thousand|many|several) times\b|\b\d+ ?(?:mal|fois|veces|volte|vezes|keer|раз)\b")
+        .expect("a pattern of this crate")
+});
 
 /// What repeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -307,7 +313,9 @@ impl Engine for RepetitionEngine {
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
         of_response(view, |response| {
             let repetition = Repetition::of(response, view.response);
-            let reason = repetition.reason().filter(|_| !is_asked_for(view.prompt_text));
+            // A list of forty zeros is data, as long as it is whole.
+            let is_data = || view.response.json.as_ref().is_some_and(|json| json.valid && json.opens_text());
+            let reason = repetition.reason().filter(|_| !is_data() && !is_asked_for(view.prompt_text));
             let absent = degraded(SIGNAL, self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
             let signal = match reason {
                 Some(reason) => absent.fire(repetition.value(), reason),
@@ -323,8 +331,7 @@ impl Engine for RepetitionEngine {
 }
 
 fn is_asked_for(prompt: &str) -> bool {
-    let prompt = prompt.to_ascii_lowercase();
-    ASKS.iter().any(|word| prompt.contains(word))
+    REQUESTS.say_again.stand_in(prompt) || TIMES.is_match(prompt)
 }
 
 #[cfg(test)]

@@ -58,8 +58,12 @@ static PLACEHOLDERS: LazyLock<Regex> = LazyLock::new(|| {
         r"^(?:\{\{\s*[\w.\- ]{1,40}\s*\}\}|\{%-?\s*(?:if|for|end)\w*[^%]{0,60}%\}",
         r"|\$\{[A-Za-z_][\w.]{0,40}\}|<%=?\s*[\w.]{1,40}\s*%>|%\([a-z_]{2,40}\)s",
         r"|(?P<braces>\{(?:[a-z][a-z0-9]*(?:_[a-z0-9]+)+|(?:user|customer|client|first|last|order|product|company)?(?:[Nn]ame|[Dd]ate|[Ii]d|[Nn]umber))\})",
-        r"|(?i:\[(?:(?:your|insert|enter|customer|client|recipient|company|user|agent|first|last|full|order|tracking|account|ticket|invoice|product)(?:'s)?[ _-][\w' /-]{1,40}|customer|your|name|date|company|amount|placeholder|link here)\])",
+        // "[Order History]" may be a button; what is to be inserted, and fields of a form, are none.
+        r"|(?i:\[(?:(?:your|insert|enter)[ _-][\w' /-]{1,40}",
+        r"|(?:customer|client|recipient|company|user|agent|first|last|full|order|tracking|account|ticket|invoice|product)(?:'s)?[ _-](?:(?:first|last|full) )?(?:name|number|no|id|date|address|e-?mail|phone|amount|code|link|total|price|position|reference|details|status|here)",
+        r"|customer|your|name|date|company|amount|placeholder|link here)\])",
         r"|<(?:(?:INSERT|ENTER|YOUR|CUSTOMER|CLIENT|COMPANY|USER|ORDER|ACCOUNT|NAME|DATE|AMOUNT)(?:[ _-][A-Z _-]{1,40})?|(?:insert|enter|your|customer)[ _-][a-z _-]{1,40})>",
+        r"|<<[A-Za-z_][\w ]{1,40}>>|%(?:CUSTOMER|CLIENT|ORDER|INVOICE|TICKET|FIRST_?NAME|LAST_?NAME|FNAME|LNAME|AMOUNT)[A-Z_]{0,20}%",
         r"|(?i:lorem ipsum\b)|(?:TODO|FIXME|TBD)\b|%s[^%\n]{0,120}%[sd]\b)",
     ))
     .expect("a pattern of this crate")
@@ -67,14 +71,14 @@ static PLACEHOLDERS: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Empty values where names, numbers and amounts stand.
 static EMPTY: LazyLock<Regex> = LazyLock::new(|| {
-    const NOTHING: &str = "(?:undefined|null|NULL|None|NaN|nil|Nil)";
+    const NOTHING: &str = "(?:undefined|null|NULL|None|NaN|nil)";
     Regex::new(&format!(
         concat!(
-            r"(?P<object>\[object (?:Object|Promise|Array|Undefined)\]|\bInvalid [Dd]ate\b|\bNaN:NaN\b)",
-            r"|\b(?i:dear|hello|hi|hey|hallo|liebe[r]?|bonjour|hola|ciao|mr\.?|mrs\.?|ms\.?)[ ,]+(?P<name>{nothing})\b",
+            r"(?P<object>\[object (?:Object|Promise|Array|Undefined)\]|<[A-Za-z_][\w.]{{0,60}} object at 0x[0-9a-fA-F]+>|\bInvalid [Dd]ate\b|\bNaN:NaN\b)",
+            r"|\b(?i:dear|hello|hi|hey|hallo|liebe[r]?|bonjour|hola|ciao|mr\.?|mrs\.?|ms\.?|dr\.?|prof\.?|herr|frau|monsieur|madame|señora?)[ ,]+(?P<name>{nothing})\b",
             r"|\b(?i:order|ticket|invoice|account|tracking|customer|booking|reservation|reference|confirmation|case|policy|parcel|bestellung|rechnung|commande|pedido)(?i: (?:number|no\.?|id|code|nummer))?(?i: is)?[ :]*#? ?(?P<number>{nothing})\b",
             r"|[$€£¥] ?(?P<amount>{nothing})\b",
-            r"|\b(?P<unit>NaN|undefined|null)(?: ?%| (?:EUR|USD|GBP|euros?|dollars?|days?|hours?|minutes?|items?|points?|km|miles)\b)",
+            r"|\b(?P<unit>NaN|Infinity|undefined|null|None)(?: ?%| ?/ ?\d| (?:out of|EUR|USD|GBP|CHF|euros?|dollars?|pounds?|days?|hours?|minutes?|items?|points?|stars?|km|miles)\b)",
         ),
         nothing = NOTHING,
     ))
@@ -91,18 +95,15 @@ fn unfilled(text: &str, code: &[Range<usize>]) -> Vec<Range<usize>> {
     if NOTHING.iter().any(|nothing| nothing.eq_ignore_ascii_case(trimmed)) {
         return std::iter::once(0..text.len()).collect();
     }
-    let is_code = |span: &Range<usize>| {
-        let in_fence = code.iter().any(|block| block.start <= span.start && span.end <= block.end);
-        // An odd number of backticks before it on its line opens inline code.
-        let line = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
-        in_fence || text[line..span.start].matches('`').count() % 2 == 1
-    };
+    let mut prose = Prose { text, code, read_to: 0, is_open: false };
     let mut found: Vec<Range<usize>> = Vec::new();
+    let begin = text.len() - text.trim_start().len();
     // The pattern is slow where nothing is found: it is asked only where a placeholder may begin, outside of code.
     let begins = |&(at, byte): &(usize, u8)| match byte {
         b'{' | b'[' | b'<' | b'$' | b'%' => !code::is_within(code, at),
         b'l' | b'L' => text.get(at..at + 11).is_some_and(|word| word.eq_ignore_ascii_case("lorem ipsum")),
-        b'T' | b'F' => text[..at].trim().is_empty(),
+        // An order to oneself is one where an answer begins with it.
+        b'T' | b'F' => at == begin,
         _ => false,
     };
     let mut after = 0;
@@ -122,16 +123,24 @@ fn unfilled(text: &str, code: &[Range<usize>]) -> Vec<Range<usize>> {
             && text[span.clone()].bytes().all(|byte| byte.is_ascii_lowercase() || b"<>".contains(&byte));
         if !is_link && !is_markup && (captured.name("braces").is_none() || stands_alone) {
             after = span.end;
-            found.push(span);
+            found.extend(prose.holds(&span).then_some(span));
+            if found.len() == FOUND_MAX {
+                return found;
+            }
         }
     }
     // The pattern is slow where nothing is found, and most texts hold none of these.
-    let may_be_empty = ["undefined", "null", "None", "NaN", "nil", "NULL", "Nil", "[object", "Invalid"]
-        .iter()
-        .any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some());
+    let may_be_empty =
+        ["undefined", "null", "None", "NaN", "nil", "NULL", "Infinity", "[object", "object at 0x", "Invalid"]
+            .iter()
+            .any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some());
+    let mut prose = Prose { text, code, read_to: 0, is_open: false };
     for captured in may_be_empty.then(|| EMPTY.captures_iter(text)).into_iter().flatten() {
         let part = ["object", "name", "number", "amount", "unit"].iter().find_map(|name| captured.name(name));
-        found.extend(part.map(|part| part.range()));
+        found.extend(part.map(|part| part.range()).filter(|span| prose.holds(span)));
+        if found.len() >= FOUND_MAX {
+            return found;
+        }
     }
     if may_be_empty {
         for nothing in ["undefined", "null", "NaN", "None"] {
@@ -147,15 +156,41 @@ fn unfilled(text: &str, code: &[Range<usize>]) -> Vec<Range<usize>> {
             let in_prose =
                 |at: usize| text[..at].strip_suffix(' ').is_some_and(|head| !head.ends_with([':', '=', ',', '(', '[']));
             let places = text.match_indices(nothing).map(|(at, _)| at).filter(|at| is_whole(*at) && in_prose(*at));
-            let places: Vec<usize> = places.filter(|at| nothing != "None" || !begins(*at)).take(FOUND_MAX).collect();
+            let mut prose = Prose { text, code, read_to: 0, is_open: false };
+            let places = places.filter(|at| nothing != "None" || !begins(*at));
+            let places: Vec<usize> =
+                places.filter(|at| prose.holds(&(*at..at + nothing.len()))).take(FOUND_MAX).collect();
             if places.len() > 1 {
                 found.extend(places.into_iter().map(|at| at..at + nothing.len()));
             }
         }
     }
-    found.retain(|span| !is_code(span));
     found.truncate(FOUND_MAX);
     found
+}
+
+/// What of a text is no code, asked for places in their order.
+struct Prose<'t> {
+    text: &'t str,
+    code: &'t [Range<usize>],
+    /// Up to here backticks were counted.
+    read_to: usize,
+    /// Whether inline code is open there: an odd number of backticks on the line.
+    is_open: bool,
+}
+
+impl Prose<'_> {
+    fn holds(&mut self, span: &Range<usize>) -> bool {
+        for byte in &self.text.as_bytes()[self.read_to.min(span.start)..span.start] {
+            match byte {
+                b'\n' => self.is_open = false,
+                b'`' => self.is_open = !self.is_open,
+                _ => {}
+            }
+        }
+        self.read_to = span.start;
+        !self.is_open && !code::is_within(self.code, span.start)
+    }
 }
 
 /// The numbers of the engine.
@@ -197,14 +232,18 @@ impl Engine for Template {
             if !found.is_empty() {
                 let asked = view.record.prompt.last_of_user().unwrap_or_default();
                 let is_value = |span: &Range<usize>| {
-                    let has_letters = response[span.clone()].contains(['{', '[', '<', '%']);
-                    !has_letters && REQUESTS.value.stand_in(asked)
+                    let found = &response[span.clone()];
+                    let is_empty = found.starts_with("[object") || !found.contains(['{', '[', '<', '%']);
+                    is_empty && REQUESTS.value.stands_in(asked)
                 };
-                let is_asked_for = REQUESTS.fill_in.stand_in(asked);
+                let is_asked_for = REQUESTS.fill_in.stands_in(asked);
                 let given = view.record.context.iter().map(|passage| passage.text.as_ref());
-                let given: Vec<String> = given.chain([view.prompt_text]).map(str::to_lowercase).collect();
+                let system = view.record.system.as_deref();
+                let given: Vec<String> = given.chain(system).chain([view.prompt_text]).map(str::to_lowercase).collect();
                 let is_given = |span: &Range<usize>| {
-                    let placeholder = response[span.clone()].trim().to_lowercase();
+                    let found = response[span.clone()].trim();
+                    // Of a format string with several the first is enough.
+                    let placeholder = if found.starts_with("%s") { "%s" } else { found }.to_lowercase();
                     given.iter().any(|text| text.contains(&placeholder))
                 };
                 found.retain(|span| !is_asked_for && !is_given(span) && !is_value(span));
@@ -255,9 +294,33 @@ mod tests {
             "undefined",
             "null.",
             "Lorem ipsum dolor sit amet.",
+            "Your appointment is with Dr. None on Monday.",
+            "You rated it NaN out of 5.",
+            "It arrives in Infinity days.",
+            "The total is None EUR.",
+            "Hello <<FirstName>>, welcome back.",
+            "Your order %ORDERNO% has left us.",
+            "Booked for <User object at 0x7f3a2c>.",
         ] {
             check("Where is my parcel?", response, true);
         }
+    }
+
+    #[test]
+    fn everyday_words_of_the_prompt_ask_for_no_template() {
+        for prompt in ["What is your refund policy?", "I lost my card.", "Which email address do you have?"] {
+            check(prompt, "Dear [Customer Name], your order {{order_id}} was shipped.", true);
+        }
+        check("How do I return my order?", "Your refund is $NaN.", true);
+    }
+
+    #[test]
+    fn hostile_texts_take_linear_time() {
+        let steps = |text: &str| unfilled(text, &[]).len();
+        // Both took minutes while blanks and backticks were counted anew for each place.
+        assert_eq!(steps(&(" ".repeat(400_000) + &"T".repeat(400_000))), 0);
+        assert_eq!(steps(&"`{{a}}` ".repeat(100_000)), 0);
+        assert_eq!(steps(&"{{a}} ".repeat(100_000)), FOUND_MAX);
     }
 
     #[test]
@@ -274,6 +337,9 @@ mod tests {
             ("What is the null hypothesis?", "The null hypothesis says that nothing has changed."),
             ("Answer with yes, no or none.", "None"),
             ("Which element holds it?", "The element <name> holds it."),
+            ("Where do I see it?", "Tap [Account Settings] and then [Order History]."),
+            ("Where is that said?", "See [Product Manual, p. 3]."),
+            ("Where is my home?", "Type `cd {{home}}` there, or `%ORDERNO%`."),
         ] {
             check(prompt, response, false);
         }

@@ -142,6 +142,14 @@ pub fn ending(text: &str, words: u64) -> Ending {
     if CUT_MARKS.iter().any(|mark| tail.len() >= mark.len() && ends_with_ascii(tail, mark)) {
         return Ending::CutMark;
     }
+    // The mark or number of an item that was never written.
+    let (before, line) = tail.rsplit_once('\n').unwrap_or(("", tail));
+    let number = line.trim().trim_end_matches(['.', ')']);
+    let is_number =
+        number.len() < line.trim().len() && number.len() <= 3 && number.bytes().all(|byte| byte.is_ascii_digit());
+    if words >= WORDS_MIN && !before.trim().is_empty() && (is_number || matches!(line.trim(), "-" | "*" | "•")) {
+        return Ending::MidSentence;
+    }
     // Most texts end with a mark, and what else the line is need not be asked.
     let last = tail.chars().next_back().unwrap_or('.');
     if words < WORDS_MIN || !(last.is_alphanumeric() || matches!(last, ',' | '-')) {
@@ -315,6 +323,9 @@ mod tests {
             ("| a | b | c | d | e | f | g |\n| the | the |", Ending::Complete),
             ("Best regards and many thanks for your answer\n\nJohn Smith", Ending::Complete),
             ("one two three four five six seven eight ...[truncated]", Ending::CutMark),
+            ("To cook rice you need water and a pot. The steps are:\n\n1.", Ending::MidSentence),
+            ("To cook rice you need water and a pot:\n- water\n-", Ending::MidSentence),
+            ("The year in which the war ended was, as we all know,\n1945.", Ending::Complete),
             ("the", Ending::Complete),
             ("", Ending::Complete),
         ] {

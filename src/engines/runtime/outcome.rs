@@ -69,14 +69,18 @@ impl Outcome {
 }
 
 /// Whether there is nothing to read in a text: white space, characters without width, quotation marks around nothing, the
-/// marks of an empty code block.
+/// marks of an empty code block, some dots or a dash in the place of words.
 fn is_blank(text: &str) -> bool {
+    /// More dots and dashes than these may be a code.
+    const MARKS_MAX: usize = 6;
     let is_nothing = |c: char| {
         c.is_whitespace()
             || c.is_control()
             || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2060}' | '\u{FEFF}' | '"' | '\'' | '`')
     };
-    text.chars().all(is_nothing)
+    let mut marks = text.chars().filter(|c| !is_nothing(*c));
+    marks.by_ref().take(MARKS_MAX).all(|c| matches!(c, '.' | '…' | '-' | '–' | '—' | '_' | '*'))
+        && marks.next().is_none()
 }
 
 /// Whether an answer is there, `None` when the record does not say.
@@ -189,6 +193,8 @@ mod tests {
         };
         check(r#"{"prompt":"p","response":"r"}"#, &[]);
         check(r#"{"prompt":"p","response":""}"#, &["empty_response"]);
+        check(r#"{"prompt":"p","response":"..."}"#, &["empty_response"]);
+        check(r#"{"prompt":"What is SOS in Morse code?","response":"... --- ..."}"#, &[]);
         check(r#"{"prompt":"p","response":"","error":"timeout"}"#, &["call_failed"]);
         check(r#"{"prompt":"p","error":"timeout"}"#, &["call_failed"]);
         check(r#"{"prompt":"p","response":"half","error":"timeout"}"#, &["call_failed"]);
@@ -203,6 +209,21 @@ mod tests {
         check(&told("Answer in JSON.", own), &[]);
         check(&told("Answer in JSON.", servers), &["call_failed"]);
         check(&told("Answer in JSON.", r#"{"error":"overloaded","status":529}"#), &["call_failed"]);
+        // An everyday word in the prompt explains no error.
+        let answered_with =
+            |prompt: &str, answer: &str| serde_json::json!({"prompt": prompt, "response": answer}).to_string();
+        let page = "502 Bad Gateway";
+        for prompt in
+            ["What is the status of order 7?", "I can't log in", "My message got lost", "What are your logistics?"]
+        {
+            check(&answered_with(prompt, page), &["call_failed"]);
+        }
+        check(&answered_with("Which HTTP status code does nginx send then?", page), &[]);
+        check(
+            &answered_with("Write an error page for our shop, HTML only.", "<html><title>404 Not Found</title></html>"),
+            &[],
+        );
+        check(&answered_with("Is it allowed or forbidden? One word.", "Forbidden"), &[]);
         let answered = |content: &str| {
             format!(
                 r#"{{"messages":[{{"role":"user","content":"p"}}],"response":{{"object":"chat.completion","choices":[{{"message":{{"role":"assistant"{content}}},"finish_reason":"length"}}]}}}}"#

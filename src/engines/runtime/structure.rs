@@ -61,8 +61,9 @@ static JSON_ONLY: LazyLock<Regex> = LazyLock::new(|| {
     RegexBuilder::new(concat!(
         r"\b(?:only|just|strictly|nothing but|solely|uniquement|solamente|únicamente|nur|ausschließlich|soltanto|apenas)\b[^.\n]{0,30}\bjson\b",
         r"|\bjson\b[^.\n]{0,30}\b(?:only|nothing else|without any (?:other )?text|no prose|no (?:other|additional|extra) text)\b",
-        r"|\b(?:respond|reply|answer|return|output|provide|format your (?:answer|response|reply|output))(?: \w+){0,4}? (?:in|with|as|using|be) (?:a |an |the following )?(?:valid |strict |single |raw |pure )?json\b",
-        r"|\b(?:return|output|produce|emit|give) (?:a |an )?(?:valid |strict |single |raw |pure )?json\b",
+        // An order begins its sentence: "How do I return JSON?" and "my API returns JSON" are about JSON.
+        r"|(?m:(?:^|[.!?:;,] |\b(?:please|must|should|always|and|then|you|to me|i need you to) )(?-m:(?:respond|reply|answer|return|output|provide|format your (?:answer|response|reply|output))(?: \w+){0,4}? (?:in|with|as|using|be) (?:a |an |the following )?(?:valid |strict |single |raw |pure )?json\b))",
+        r"|(?m:(?:^|[.!?:;] |\b(?:you must|always|please) )(?-m:(?:return|output|produce|emit) (?:a |an )?(?:valid |strict |single |raw |pure )?json\b))",
         r"|\b(?:antworte|gib|liefere)\b[^.\n]{0,40}\bjson\b|\b(?:réponds|renvoie|retourne|responde|devuelve|rispondi|restituisci|responda|retorne)\b[^.\n]{0,40}\bjson\b",
     ))
     .case_insensitive(true)
@@ -87,14 +88,17 @@ fn orders<'v>(view: &'v View<'_, '_>) -> [&'v str; 2] {
 
 /// Whether the record asks for JSON: in the prompt, in the system prompt, or by a schema.
 pub fn is_asked_for(view: &View<'_, '_>) -> bool {
-    let speaks_of_json = |text: &&str| text.to_ascii_lowercase().contains("json");
+    let speaks_of_json = |text: &&str| {
+        let mut places = memchr::memchr2_iter(b'j', b'J', text.as_bytes());
+        places.any(|at| text.as_bytes().get(at..at + 4).is_some_and(|word| word.eq_ignore_ascii_case(b"json")))
+    };
     view.record.expected_schema.is_some() || orders(view).iter().any(speaks_of_json)
 }
 
 /// What is wrong with an answer that had to be JSON and nothing else, though what it holds of it parses.
 fn not_only_json(view: &View<'_, '_>) -> Option<&'static str> {
     let response = view.response_text().trim();
-    if response.is_empty() || serde_json::from_str::<IgnoredAny>(response).is_ok() {
+    if !is_asked_for(view) || response.is_empty() || serde_json::from_str::<IgnoredAny>(response).is_ok() {
         return None;
     }
     let orders = orders(view);
@@ -103,8 +107,7 @@ fn not_only_json(view: &View<'_, '_>) -> Option<&'static str> {
         None if is_ordered => Some("JSON was asked for, and the answer holds none"),
         Some(json) if json.begins_valid && !json.valid => {
             let rest = trailing(&response[json.span.start.min(response.len())..]);
-            (is_asked_for(view) && json.opens_text() && rest)
-                .then_some("the JSON of the response has a bracket too many")
+            (json.opens_text() && rest).then_some("the JSON of the response has a bracket too many")
         }
         Some(json) if json.valid && is_ordered => {
             let is_embedded = json.stand == Stand::Embedded;
@@ -199,7 +202,9 @@ impl Engine for Structure {
         }
         let mut assessment = self.assess_features(view.response, view.prompt);
         let broken = assessment.signals.pop()?;
-        let signal = if let Some(reason) = not_only_json(view) {
+        let signal = if self.settings.effect == Effect::Off {
+            self.settings.effect.of(broken)
+        } else if let Some(reason) = not_only_json(view) {
             (assessment.status, assessment.value) = (Status::Error, Some(1.0));
             self.settings.effect.of(broken.fire(1.0, reason))
         } else if broken.fired && is_asked_for(view) {
@@ -228,6 +233,23 @@ mod tests {
             assert!(is_broken("x", response), "{response}");
         }
         assert!(is_broken("Return JSON", "Here it is:\n```json\n{\"a\": oops}\n```"));
+    }
+
+    #[test]
+    fn an_order_is_told_from_a_question_about_json() {
+        for (prompt, expected) in [
+            ("Return JSON with the keys a and b.", true),
+            ("Extract the names. Answer in JSON.", true),
+            ("List them, and reply only with a JSON array.", true),
+            ("Please output valid JSON.", true),
+            ("You must always respond with a JSON object.", true),
+            ("How do I make Flask return JSON?", false),
+            ("Why does my API return JSON instead of XML?", false),
+            ("Please do not return JSON, explain it.", false),
+            ("How can I parse the output JSON of curl?", false),
+        ] {
+            assert_eq!(JSON_ONLY.is_match(prompt), expected, "{prompt}");
+        }
     }
 
     #[test]
