@@ -298,8 +298,6 @@ struct Stream {
     results: u64,
     /// Records so far.
     records: u64,
-    /// Points on the charts of latency and output so far.
-    drawn: [u64; 2],
     clock_is_fine: bool,
     last_ms: Option<i64>,
     pace: pace::Pace,
@@ -477,9 +475,8 @@ impl Stream {
     /// Where a value stands on the chart of latency (0) or output (1), for reports to draw.
     fn draw(&mut self, chart: usize, point: &Point, limits: &Limits) -> ControlPoint {
         let state = if chart == 0 { &self.latency } else { &self.output };
-        let number = self.drawn[chart];
-        self.drawn[chart] += 1;
-        state.drawn(point, number, limits)
+        // Charts are laid beside one another: by the number of the record, which was counted already.
+        state.drawn(point, self.records.saturating_sub(1), limits)
     }
 
     /// Whether `now_ms` is before the time of the row before.

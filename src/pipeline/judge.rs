@@ -11,7 +11,7 @@ use crate::{
             expect::{Measure, Quantity, Share},
         },
         language::refusal,
-        runtime::health,
+        runtime::{health, outcome},
     },
     hash,
     history::{Chart, Observation, Shift, spc::ControlPoint},
@@ -196,7 +196,7 @@ impl<'a> Opinion<'a> {
             stream: (call.stream != UNKNOWN_STREAM).then_some(call.stream.as_str()),
             is_beyond_limit: self.streams_before.is_none_or(|streams| streams >= STREAMS_MAX),
             is_backwards: self.is_backwards,
-            is_error: record.error.is_some() || call.row.is_error,
+            is_error: self.has_failed(),
             latency_ms: if record.kind == Kind::Llm { record.latency_ms } else { record.execution_time_ms },
             unit_is_doubtful: record.notes.has(Note::UnitDoubtful),
             ttft_ms: record.ttft_ms,
@@ -205,7 +205,7 @@ impl<'a> Opinion<'a> {
             timestamp_ms: record.timestamp_ms,
             charge: self.charge(),
             is_harmful: self.has_declined()
-                && record.prompt.last_of_user().is_some_and(|text| REQUESTS.harm.stand_in(text)),
+                && record.prompt.last_of_user().is_some_and(|text| REQUESTS.is_harmful(text)),
             number: self.number,
             points: self.points,
             is_fabricated: record.label.as_deref().and_then(truth),
@@ -227,13 +227,13 @@ impl<'a> Opinion<'a> {
     }
 
     fn sample(&self, measure: &Measure) -> Sample {
-        let (record, decision) = (&self.call.record, self.verdict.decision);
+        let decision = self.verdict.decision;
         match measure {
             Measure::Records => Sample::Nothing,
             Measure::Quantile(_, quantity) | Measure::Mean(quantity) | Measure::Total(quantity) => {
                 self.quantity(*quantity).map_or(Sample::Nothing, Sample::Number)
             }
-            Measure::Rate(Share::Error) => Sample::Event(record.error.is_some() || self.call.row.is_error),
+            Measure::Rate(Share::Error) => Sample::Event(self.has_failed()),
             Measure::Rate(Share::Flagged) if decision == Decision::NotAssessed => Sample::Nothing,
             Measure::Rate(Share::Blocked) if decision == Decision::NotAssessed => Sample::Nothing,
             Measure::Rate(Share::Flagged) => Sample::Event(decision >= Decision::Flag),
@@ -271,6 +271,12 @@ impl<'a> Opinion<'a> {
             Quantity::Health => self.health.map(|(score, _)| score),
             Quantity::Words => record.response.as_deref().map(|text| text.split_whitespace().count() as f64),
         }
+    }
+
+    /// Whether the call ended with an error, or with the text of one for an answer.
+    fn has_failed(&self) -> bool {
+        let has_told = || self.signals.iter().any(|signal| signal.fired && signal.id == outcome::FAILED);
+        self.call.record.error.is_some() || self.call.row.is_error || has_told()
     }
 
     fn has_declined(&self) -> bool {

@@ -25,12 +25,7 @@ use super::{
     verdict_record::{FINDINGS_PER_RECORD_MAX, Identity, Judged, Problem, Questions, RejectedUnit, VerdictRecord},
 };
 use crate::{
-    engines::{
-        Question, Severity,
-        check::expect::Expectation,
-        language::refusal,
-        runtime::{health, outcome::FAILED},
-    },
+    engines::{Question, Severity, check::expect::Expectation, language::refusal, runtime::health},
     stats::histogram::Histogram,
     verdict::{
         Answer, Decision, Verdict,
@@ -657,7 +652,7 @@ pub(super) struct StreamCounts {
     pub charts: [ControlSeries; 2],
     /// Records that are degraded, failed, or declined without an attack.
     pub degraded: u64,
-    /// 1 for each call that failed or is degraded and 0 for each other, by its number in the stream.
+    /// 1 for each of these and 0 for each other, by its number in the stream.
     pub failed: ControlSeries,
 }
 
@@ -690,15 +685,14 @@ impl StreamCounts {
         for (chart, point) in self.charts.iter_mut().zip(&measures.points) {
             point.iter().for_each(|point| chart.add(point));
         }
-        let has_failed = measures.is_error || judged.signals.iter().any(|signal| signal.fired && signal.id == FAILED);
         let decided = |question: Question| judged.verdict.answers[question as usize].decision >= Decision::Flag;
         let has_declined = judged.signals.iter().any(|signal| signal.fired && signal.id == refusal::SIGNAL);
-        let is_degraded = has_failed
+        let is_degraded = measures.is_error
             || decided(Question::Degraded)
             || (has_declined && !decided(Question::Attacked) && !measures.is_harmful);
         self.degraded += u64::from(is_degraded);
         if let Some(number) = measures.number {
-            let x = if has_failed || decided(Question::Degraded) { 1.0 } else { 0.0 };
+            let x = if is_degraded { 1.0 } else { 0.0 };
             self.failed.add(&ControlPoint { number, x, limits: None, broken: [false; 4] });
         }
         self.record_answers(judged);

@@ -132,12 +132,13 @@ impl ControlSeries {
 
     /// The points in their order, as the service is judged by.
     pub fn blocks(&self) -> Vec<Block> {
-        let sums = |bucket: &ControlBucket| Block {
+        let sums = |(index, bucket): (&u64, &ControlBucket)| Block {
+            first: index << self.width_log2,
             calls: bucket.points,
             sum: bucket.x_micro as f64 / MICRO,
             squares: bucket.square_micro as f64 / MICRO,
         };
-        self.buckets.values().map(sums).collect()
+        self.buckets.iter().map(sums).collect()
     }
 
     /// Whether there are no points.

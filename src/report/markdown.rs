@@ -181,7 +181,7 @@ fn streams(report: &Report, page: &mut String) {
             stream.tokens_per_second.map_or_else(dash, decimal),
             grouped(stream.verdicts.flag),
             grouped(stream.verdicts.block),
-            stream.health.as_ref().map_or_else(dash, |health| health.label.replace('_', " ")),
+            stream.condition().map_or_else(dash, |word| word.replace('_', " ")),
         ];
         if has_cost {
             let costs = stream.cost.iter().map(|cost| inline(&cost.shown()).into_owned());

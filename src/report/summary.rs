@@ -361,6 +361,17 @@ pub struct StreamSummary {
     pub facts: Vec<StreamFact>,
 }
 
+impl StreamSummary {
+    /// How it is, in a word: what is wrong with the whole of it goes before the mean of its records.
+    pub fn condition(&self) -> Option<&'static str> {
+        match self.facts.first() {
+            Some(fact) if fact.rule == service::LEVEL_SHIFT => Some("slower"),
+            Some(_) => Some("failing"),
+            None => self.health.as_ref().map(|health| health.label),
+        }
+    }
+}
+
 /// What is wrong with a whole stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StreamFact {
@@ -557,7 +568,8 @@ impl Report {
             let facts = stream.facts.clone();
             facts.into_iter().map(move |fact| (fact.rule, format!("{name}: {}", fact.message)))
         };
-        let facts: Vec<(&'static str, String)> = streams.iter().flat_map(named).collect();
+        let small = small_streams(&whole, policy).into_iter();
+        let facts: Vec<(&'static str, String)> = streams.iter().flat_map(named).chain(small).collect();
         let details = details(&whole, &all);
         let top_records = whole.worst.iter().take(WORST_SHOWN_MAX).map(|record| (**record).clone()).collect();
         Report {
@@ -720,6 +732,24 @@ fn stream_facts(kind: &str, counts: &StreamCounts, policy: &gate::Policy) -> Vec
     };
     let found = service::facts(&stream, &policy.service());
     found.into_iter().map(|fact| StreamFact { rule: fact.rule, message: fact.message }).collect()
+}
+
+/// What is wrong with the streams that are too small to be judged by themselves, together: a service is no less dead for its
+/// many names.
+fn small_streams(whole: &Partial, policy: &gate::Policy) -> Vec<(&'static str, String)> {
+    let small = whole.streams.iter().map(|(_, counts)| counts).filter(|counts| counts.requests < service::RECORDS_MIN);
+    let small: Vec<&StreamCounts> = small.chain([&whole.streams.others]).filter(|counts| counts.requests > 0).collect();
+    let stream = service::Stream {
+        records: small.iter().map(|counts| counts.requests).sum(),
+        degraded: small.iter().map(|counts| counts.degraded).sum(),
+        ..service::Stream::default()
+    };
+    let name = match small.len() {
+        1 => "streams that are not told apart".to_owned(),
+        n => format!("{n} small streams together"),
+    };
+    let found = service::facts(&stream, &policy.service()).into_iter();
+    found.map(|fact| (fact.rule, format!("{name}: {}", fact.message))).collect()
 }
 
 fn stream_summary(

@@ -256,7 +256,7 @@ fn streams(report: &Report, page: &mut Page) {
             stream.tokens_per_second.map_or_else(dash, decimal),
             grouped(stream.verdicts.flag),
             grouped(stream.verdicts.block),
-            stream.health.as_ref().map_or_else(dash, |health| label(health.label)),
+            stream.condition().map_or_else(dash, label),
             stream.cost.iter().map(Cost::shown).collect::<Vec<_>>().join(" "),
         ]
     };

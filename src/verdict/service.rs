@@ -5,11 +5,13 @@
 //! - `max_degraded`: the lower end of the 95% Wilson interval of the share of records that are degraded lies above the limit.
 //!   A record is degraded when its question `degraded` is flagged, when the call failed, or when the model declined a request
 //!   that is no attack and speaks of nothing that a model rightly declines
-//! - `max_level_shift`: the mean logarithm of the latency after some point, up to the end of the log, is higher by the
-//!   logarithm of the limit than before it; so is that of the last quarter of these calls; by Welch's t, at least
-//!   [`T_MIN`]. Where tokens per second are known, they have fallen by half of the limit, too: longer answers take longer
-//! - `rising_errors`: the share of calls that failed or are degraded after some point, up to the end, is above that before it, by a test of two
-//!   rates at [`P_MAX`] over all points that were tried; at least [`FAILED_MIN`], and so is that of the last quarter
+//! - `max_level_shift`: the mean logarithm of the latency of the last quarter of the calls after some point, up to the end of
+//!   the log, is higher than before that point by the logarithm of the limit, or not surely less; all calls after the point
+//!   are higher by half of it, by Welch's t at least [`T_MIN`]. Where tokens per second are known on both sides, they have
+//!   fallen by half of the limit, too: longer answers take longer
+//! - `rising_errors`: the share of calls that are degraded (as above) after some point, up to the end, is above that before it, by
+//!   a test of two rates at [`P_MAX`] over all points that were tried; at least [`FAILED_MIN`], and so is that of the last
+//!   quarter
 //!
 //! The point is the one of at most as many as a chart has buckets at which the difference is most certain; at least
 //! [`BEFORE_MIN`] calls lie before it and [`AFTER_MIN`] after it.
@@ -20,6 +22,12 @@
 
 use crate::stats::{two_rates, wilson};
 
+/// The rules of the gate, as its settings name them.
+pub const DEGRADED: &str = "max_degraded";
+/// See [`DEGRADED`].
+pub const LEVEL_SHIFT: &str = "max_level_shift";
+/// See [`DEGRADED`].
+pub const RISING_ERRORS: &str = "rising_errors";
 /// Records of the smallest stream that is judged.
 pub const RECORDS_MIN: u64 = 20;
 /// Calls before a change.
@@ -36,6 +44,8 @@ pub const FAILED_MIN: f64 = 0.05;
 /// Calls in a row: how many, and the sum and the sum of squares of what was measured of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Block {
+    /// The number in the stream of the first record that it may hold.
+    pub first: u64,
     /// Calls.
     pub calls: u64,
     /// Sum of the values.
@@ -46,7 +56,12 @@ pub struct Block {
 
 impl Block {
     fn plus(self, other: &Block) -> Block {
-        Block { calls: self.calls + other.calls, sum: self.sum + other.sum, squares: self.squares + other.squares }
+        Block {
+            first: if self.calls > 0 { self.first } else { other.first },
+            calls: self.calls + other.calls,
+            sum: self.sum + other.sum,
+            squares: self.squares + other.squares,
+        }
     }
 
     fn of(blocks: &[Block]) -> Block {
@@ -108,7 +123,7 @@ pub fn facts(stream: &Stream, limits: &Limits) -> Vec<Fact> {
     let degraded = limits.degraded.and_then(|limit| too_degraded(stream, limit));
     let shifted = limits.level_shift.and_then(|times| shifted(stream, times));
     let rising = limits.rising_errors.then(|| rising(&stream.failed)).flatten();
-    let named = [("max_degraded", degraded), ("max_level_shift", shifted), ("rising_errors", rising)];
+    let named = [(DEGRADED, degraded), (LEVEL_SHIFT, shifted), (RISING_ERRORS, rising)];
     named.into_iter().filter_map(|(rule, message)| Some(Fact { rule, message: message? })).collect()
 }
 
@@ -152,23 +167,26 @@ fn shifted(stream: &Stream, times: f64) -> Option<String> {
         if error > 0.0 { (after.mean() - before.mean()) / error } else { f64::INFINITY }
     };
     let is_shift = |(before, after): &(Block, &[Block])| {
-        let whole = Block::of(after);
-        whole.mean() - before.mean() >= step
-            && last_quarter(after).mean() - before.mean() >= step
+        let (whole, last) = (Block::of(after), last_quarter(after));
+        let rise = last.mean() - before.mean();
+        // A step of just the limit is measured a little below it as often as above.
+        rise + (before.error() + last.error()).sqrt() >= step
+            && whole.mean() - before.mean() >= step / 2.0
             && t(before, &whole) >= T_MIN
     };
     let certainty = |(before, after): &(Block, &[Block])| t(before, &Block::of(after));
-    let (before, after) = splits(&stream.latency)
-        .filter(is_shift)
-        .max_by(|one, other| certainty(one).total_cmp(&certainty(other)))
-        .map(|(before, after)| (before, Block::of(after)))?;
-    if is_explained(&stream.speed, before.calls as f64 / (before.calls + after.calls) as f64, step / 2.0) {
+    let (before, blocks) =
+        splits(&stream.latency).filter(is_shift).max_by(|one, other| certainty(one).total_cmp(&certainty(other)))?;
+    let after = Block::of(blocks);
+    if is_explained(&stream.speed, &after, step / 2.0) {
         return None;
     }
-    let (from, to) = (before.mean().exp(), after.mean().exp());
+    // What rose slowly is told by its end.
+    let end = if after.mean() - before.mean() >= step { after } else { last_quarter(blocks) };
+    let (from, to) = (before.mean().exp(), end.mean().exp());
     Some(format!(
-        "the last {} calls took {} on average, {:.1} times the {} of the {} before",
-        after.calls,
+        "the last {} calls took {} on average, {:.1} times the {} of the first {}",
+        end.calls,
         milliseconds(to),
         to / from,
         milliseconds(from),
@@ -176,17 +194,12 @@ fn shifted(stream: &Stream, times: f64) -> Option<String> {
     ))
 }
 
-/// Whether the calls after the same share of the stream were nearly as fast for the tokens that they gave.
-fn is_explained(speed: &[Block], share: f64, step: f64) -> bool {
-    let all = Block::of(speed).calls as f64;
-    let mut calls = 0.0;
-    let at = speed.iter().take_while(|block| {
-        calls += block.calls as f64;
-        calls <= share * all
-    });
-    let (before, after) = speed.split_at(at.count());
+/// Whether the calls since `slow` began were nearly as fast for the tokens that they gave. Where the tokens of most of them
+/// are not known, nothing is explained.
+fn is_explained(speed: &[Block], slow: &Block, step: f64) -> bool {
+    let (before, after) = speed.split_at(speed.partition_point(|block| block.first < slow.first));
     let (before, after) = (Block::of(before), Block::of(after));
-    before.calls > 0 && after.calls > 0 && before.mean() - after.mean() < step
+    before.calls >= BEFORE_MIN && after.calls * 2 >= slow.calls && before.mean() - after.mean() < step
 }
 
 fn rising(failed: &[Block]) -> Option<String> {
@@ -206,7 +219,7 @@ fn rising(failed: &[Block]) -> Option<String> {
     let (_, before, after) = risen.min_by(|one, other| one.0.total_cmp(&other.0))?;
     let ((failed_before, before), (failed_after, after)) = (count(&before), count(&after));
     Some(format!(
-        "{failed_after} of the last {after} calls failed or are degraded, {failed_before} of the {before} before"
+        "{failed_after} of the last {after} calls are degraded, failed or declined, {failed_before} of the {before} before"
     ))
 }
 
@@ -222,12 +235,13 @@ mod tests {
 
     fn blocks(values: impl IntoIterator<Item = f64>) -> Vec<Block> {
         let values: Vec<f64> = values.into_iter().collect();
-        let block = |values: &[f64]| Block {
+        let block = |(index, values): (usize, &[f64])| Block {
+            first: 4 * index as u64,
             calls: values.len() as u64,
             sum: values.iter().sum(),
             squares: values.iter().map(|value| value * value).sum(),
         };
-        values.chunks(4).map(block).collect()
+        values.chunks(4).enumerate().map(block).collect()
     }
 
     fn latencies(parts: &[(f64, usize)]) -> Vec<Block> {
@@ -254,6 +268,8 @@ mod tests {
         for (parts, expected) in [
             (&[(500.0, 100), (60_000.0, 100)][..], true),
             (&[(500.0, 100), (1_600.0, 100)], true),
+            (&[(500.0, 100), (1_500.0, 100)], true),
+            (&[(500.0, 100), (800.0, 50), (1_300.0, 50), (2_500.0, 100)], true),
             (&[(500.0, 100), (1_000.0, 100)], false),
             (&[(500.0, 100), (60_000.0, 50), (500.0, 100)], false),
             (&[(60_000.0, 100), (500.0, 100)], false),
@@ -273,6 +289,9 @@ mod tests {
         assert_eq!(rules(&slower), ["max_level_shift"]);
         let longer = Stream { speed: latencies(&[(50.0, 100), (50.0, 100)]), ..slower };
         assert_eq!(rules(&longer), [""; 0]);
+        // Tokens that are known of the first half only explain nothing of the second.
+        let unknown = Stream { speed: latencies(&[(50.0, 100)]), ..longer };
+        assert_eq!(rules(&unknown), ["max_level_shift"]);
     }
 
     #[test]

@@ -175,10 +175,10 @@ pub fn quantiles(of: &Quantiles, slowest: f64) -> String {
     out
 }
 
-/// Records with each label of health, as one small bar, and the label of the mean.
-pub fn health(of: Option<&StreamHealth>) -> String {
+/// Records with each label of health, as one small bar, and how the whole is.
+pub fn health(of: Option<&StreamHealth>, condition: Option<&str>) -> String {
     const WIDTH: f64 = 80.0;
-    let Some(health) = of else { return "–".to_owned() };
+    let Some(health) = of else { return condition.unwrap_or("–").to_owned() };
     let counts = health.counts;
     let parts = [
         ("stable", counts.stable),
@@ -195,7 +195,11 @@ pub fn health(of: Option<&StreamHealth>) -> String {
         let _ = write!(out, "<rect class=\"health-{name}\" x=\"{x:.1}\" y=\"0\" width=\"{width:.1}\" height=\"10\"/>");
         x += width;
     }
-    let _ = write!(out, "</svg> <span class=\"muted\">{}</span>", text(&health.label.replace('_', " ")));
+    let _ = write!(
+        out,
+        "</svg> <span class=\"muted\">{}</span>",
+        text(&condition.unwrap_or(health.label).replace('_', " "))
+    );
     out
 }
 

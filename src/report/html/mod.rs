@@ -267,7 +267,7 @@ fn streams(report: &Report) -> String {
             grouped(stream.verdicts.flag),
             mark(stream.verdicts.block, " block"),
             grouped(stream.verdicts.block),
-            charts::health(stream.health.as_ref()),
+            charts::health(stream.health.as_ref(), stream.condition()),
         );
         if has_cost {
             let costs: Vec<String> = stream.cost.iter().map(Cost::shown).collect();
