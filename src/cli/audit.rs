@@ -90,6 +90,13 @@ pub struct Args {
     /// Fail when a question's rate has risen over the baseline's by more than this, beyond chance.
     #[arg(long, value_name = "SHARE", value_parser = parse_share, requires = "baseline", help_heading = "Gate")]
     max_regression: Option<f64>,
+    /// Fail when more than this share of the records of a model or tool is degraded, failed or declined, beyond chance
+    /// [default: 50%].
+    #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "Gate")]
+    max_degraded: Option<f64>,
+    /// Fail when a model or tool became this many times slower and stayed so, beyond chance; 0 for never [default: 3].
+    #[arg(long, value_name = "TIMES", help_heading = "Gate")]
+    max_level_shift: Option<f64>,
     /// Tolerate this share of units that cannot be read, or not in full [default: 0].
     #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "Gate")]
     max_rejected: Option<f64>,
@@ -238,6 +245,7 @@ impl Args {
         let shares = [
             ("gate.max_block_rate", self.max_block_rate),
             ("gate.max_flag_rate", self.max_flag_rate),
+            ("gate.max_degraded", self.max_degraded),
             ("gate.max_rejected", self.max_rejected),
             ("gate.min_assessed", self.min_assessed),
             ("gate.min_trust", self.min_trust),
@@ -247,6 +255,9 @@ impl Args {
             if let Some(share) = share {
                 layers.set(key, share);
             }
+        }
+        if let Some(times) = self.max_level_shift {
+            layers.set("gate.max_level_shift", times);
         }
         if let Some(records) = self.min_records {
             layers.set("gate.min_records", i64::from(records));

@@ -42,7 +42,7 @@ pub const ABOUT: About = About {
     name: NAME,
     summary: "Answers of another model than the one that was asked for.",
     formula: "1 for another model or version; else signs (form of the id, finish reason) that do not fit / signs looked at",
-    range: "0 (as declared) to 1 (another model, which blocks); not assessed when the log cannot tell",
+    range: "0 (as declared) to 1 (another model); not assessed when the log cannot tell",
     source: "seed 003, verifier 01",
     signals: &[SignalAbout {
         id: SIGNAL,
