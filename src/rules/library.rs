@@ -171,10 +171,10 @@ fn read(file: &str, text: &str) -> Result<Vec<Rule>, RuleError> {
         _ => toml::Table::new(),
     };
     let phrases = match table.remove("phrases") {
-        Some(toml::Value::Table(phrases)) => expand_phrases(&phrases),
-        _ => Vec::new(),
+        Some(toml::Value::Table(phrases)) => phrases,
+        _ => toml::Table::new(),
     };
-    let phrases = [phrases.as_slice(), &LABELS].concat();
+    let phrases = [expand_phrases(&phrases, &SHARED).as_slice(), &SHARED, &LABELS].concat();
     let entries = match table.remove("rule") {
         Some(toml::Value::Array(entries)) => entries,
         None => Vec::new(),
@@ -237,11 +237,18 @@ fn with_labels(words: &[String]) -> Result<Vec<String>, String> {
     Ok(all)
 }
 
-/// The phrases of a file, each with those before it put in.
-pub(crate) fn expand_phrases(table: &toml::Table) -> Vec<(String, String)> {
+/// Phrases that several tables name.
+static SHARED: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+    let table: toml::Table = include_str!("tables/injection/phrases.toml").parse().unwrap_or_default();
+    let phrases = table.get("phrases").and_then(toml::Value::as_table);
+    phrases.map(|phrases| expand_phrases(phrases, &[])).unwrap_or_default()
+});
+
+/// The phrases of a file, each with those before it and the `known` ones put in.
+pub(crate) fn expand_phrases(table: &toml::Table, known: &[(String, String)]) -> Vec<(String, String)> {
     let mut phrases = Vec::with_capacity(table.len());
     for (name, pattern) in table {
-        let pattern = with_phrases(pattern.as_str().unwrap_or_default(), &phrases);
+        let pattern = with_phrases(&with_phrases(pattern.as_str().unwrap_or_default(), &phrases), known);
         phrases.push((format!("(?&{name})"), pattern));
     }
     phrases

@@ -23,6 +23,7 @@
 //! | `percent`, `html_entities`, `backslash` | `%69`, `&#105;`, `\x69`, `\u0069`, `\151` | UTF-8, no control characters |
 //! | `quoted_printable`, `mime_words` | RFC 2045, RFC 2047 | four escapes, two of them in a row; readable |
 //! | `string_concatenation` | `'igno' + 're'` | letters on both sides of the joint |
+//! | `joined_pieces` | `a = 'igno'; b = 're'; a + b`, halves that are to be joined | two strings in quotes |
 //! | `morse`, `braille`, `nato`, `regional_indicators` | a signal for each letter | eight letters, English |
 //! | `binary`, `decimal`, `octal`, `a1z26` | a number for each letter | eight letters, English |
 //! | `rot13`, `caesar1` to `caesar25`, `atbash` | a letter for a letter | 20 bits more English, common words |
@@ -44,6 +45,7 @@ mod english;
 mod escapes;
 mod layout;
 mod offsets;
+mod pieces;
 mod signs;
 mod unicode;
 
@@ -189,6 +191,7 @@ fn step(text: &str) -> Step {
     base::find(&signs, &mut step.found);
     codes::find(&signs, &mut step.found);
     layout::find(&signs, &mut step.found);
+    pieces::find(&signs, &mut step.found);
     ciphers::find(&signs, &mut step);
     step
 }

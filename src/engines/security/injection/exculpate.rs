@@ -106,7 +106,7 @@ impl Exculpations {
         let all = |list: &[String]| {
             list.iter().try_fold(Set::default(), |set, name| Ok::<_, String>(set.with(member(name)?)))
         };
-        let phrases = library::expand_phrases(&file.phrases);
+        let phrases = library::expand_phrases(&file.phrases, &[]);
         let readings = file.reading.into_iter().map(|entry| {
             let lowers = entry.lowers.iter().try_fold(Set::default(), |set, name| match file.groups.get(name) {
                 Some(group) => Ok::<_, String>(set.with(all(group)?)),

@@ -117,7 +117,8 @@ impl Part {
 }
 
 /// Terms about a text as a whole; their features have the highest numbers, from the last down.
-pub const TERMS: [&str; 7] = ["upto_80", "upto_160", "late", "decoded", "hidden_tags", "many_turns", "upto_600"];
+pub const TERMS: [&str; 8] =
+    ["upto_80", "upto_160", "late", "decoded", "hidden_tags", "many_turns", "upto_600", "after_refusal"];
 
 /// The feature of a term, by its position in [`TERMS`].
 const fn term(index: usize) -> u8 {
@@ -131,6 +132,7 @@ const DECODED: u8 = term(3);
 const HIDDEN_TAGS: u8 = term(4);
 const MANY_TURNS_TERM: u8 = term(5);
 const UPTO_600: u8 = term(6);
+const AFTER_REFUSAL: u8 = term(7);
 
 /// The numbers of the features.
 #[derive(Clone, Debug)]
@@ -221,6 +223,11 @@ impl Kinds {
             "template_payload",
             "shows_operators_text",
             "drops_operators_text",
+            "asks_about_setup",
+            "imagines_no_rules",
+            "shows_told_multilingual",
+            "rules_void_multilingual",
+            "show_prompt_multilingual",
         ];
         Kinds {
             orders: names.set([
@@ -271,6 +278,8 @@ pub struct Around<'x> {
     pub exculpations: &'x Exculpations,
     /// Whether somebody has said something before in the same conversation.
     pub has_earlier_turns: bool,
+    /// Whether the model refused what the user said just before.
+    pub is_after_refusal: bool,
 }
 
 /// The features of `text`, stretch by stretch; none for a text without any.
@@ -284,7 +293,10 @@ pub fn stretches<'e>(text: &'e ScannedText<'_>, names: &Names, kinds: &Kinds, ar
     for (view, scan) in &text.views {
         decoded(text, view, &scan.hits, (in_plain, kinds), names, &mut shown);
     }
-    let whole = whole_text(text, &shown, in_plain, kinds);
+    let mut whole = whole_text(text, &shown, in_plain, kinds);
+    if around.is_after_refusal {
+        whole = whole.with(Set::of(AFTER_REFUSAL));
+    }
     if shown.is_empty() && !whole.has(HIDDEN_TAGS) {
         return Vec::new();
     }

@@ -132,19 +132,23 @@ impl Injection {
 
     fn read(&self, view: &View<'_, '_>) -> Attack<'_> {
         let mut attack = Attack::default();
-        let mut has_earlier_turns = false;
+        let (mut has_earlier_turns, mut is_after_refusal) = (false, false);
         for text in &view.evidence.texts {
             match text.place {
                 Place::User => {
-                    let turn = self.read_text(text, has_earlier_turns, &mut attack);
+                    let turn = self.read_text(text, (has_earlier_turns, is_after_refusal), &mut attack);
                     attack.turns.push(turn);
-                    has_earlier_turns = true;
+                    (has_earlier_turns, is_after_refusal) = (true, false);
                 }
                 // Data is judged by other signs; a rule of the user's own holds wherever it was written for.
                 Place::Context | Place::ToolResult | Place::Declaration => self.own_rules(text, &mut attack),
-                Place::Assistant | Place::Response => {
-                    if let Some(turn) = attack.turns.last_mut().filter(|turn| turn.points > 0.0) {
-                        turn.is_refused = outcome::refuses(text.value());
+                Place::Assistant => {
+                    is_after_refusal = outcome::refuses(text.value());
+                    refused(&mut attack, is_after_refusal);
+                }
+                Place::Response => {
+                    if attack.turns.last().is_some_and(|turn| turn.points > 0.0) {
+                        refused(&mut attack, outcome::refuses(text.value()));
                     }
                 }
                 Place::System | Place::Arguments => {}
@@ -154,9 +158,14 @@ impl Injection {
         attack
     }
 
-    fn read_text<'s>(&'s self, text: &ScannedText<'_>, has_earlier_turns: bool, attack: &mut Attack<'s>) -> Turn {
+    fn read_text<'s>(
+        &'s self,
+        text: &ScannedText<'_>,
+        (has_earlier_turns, is_after_refusal): (bool, bool),
+        attack: &mut Attack<'s>,
+    ) -> Turn {
         let mut turn = Turn::default();
-        let around = Around { exculpations: &self.exculpations, has_earlier_turns };
+        let around = Around { exculpations: &self.exculpations, has_earlier_turns, is_after_refusal };
         self.own_rules(text, attack);
         for stretch in features::stretches(text, &self.names, &self.kinds, around) {
             let points = self.combinations.points(&stretch.whole, &stretch.near);
@@ -224,6 +233,13 @@ impl Injection {
     fn category_names(&self, categories: u32) -> String {
         let named = self.categories.iter().enumerate().filter(|(index, _)| categories & (1 << index) != 0);
         named.map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Notes whether the model refused the last turn, if that one attacked.
+fn refused(attack: &mut Attack<'_>, is_refused: bool) {
+    if let Some(turn) = attack.turns.last_mut().filter(|turn| turn.points > 0.0) {
+        turn.is_refused = is_refused;
     }
 }
 
