@@ -64,9 +64,11 @@ const PII_TYPES: [(&str, &str); 15] = [
     ("DATE_OF_BIRTH", "date_of_birth"),
 ];
 
-/// Vectors of attacks of which the answer to "is this safe?" agrees. The program calls single words an attack (`eval(`,
-/// `curl http`, `&#x41;`, "jailbreak this phone", "Human: "), which are none by themselves in ours.
-const INJECTION_AGREES_MIN: usize = 6;
+/// Vectors of attacks of which the answer to "is this safe?" agrees. The others stay exceptions, in the `seed` preset too: the
+/// program calls single words an attack (`eval(x)`, `caf\u00e9 text`, `&#x41;`, `curl http`, "jailbreak this phone", "Human: hello",
+/// a pirate's voice). The second edition judges user text by what is done to whose text, and lets the object exculpate; the preset
+/// sets thresholds, and never had a rule of lone words that it could keep.
+const INJECTION_AGREES_MIN: usize = 13;
 
 /// Keys that hold the program's words or its own way.
 const FREE_KEYS: [&str; 7] =

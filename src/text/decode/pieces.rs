@@ -41,6 +41,9 @@ struct Quoted {
     name: Option<Range<usize>>,
 }
 
+/// Where strings are put together, and which.
+type Sum = (Range<usize>, Vec<Range<usize>>);
+
 /// Finds pieces that belong together.
 pub fn find(signs: &Signs<'_>, out: &mut Vec<Candidate>) {
     let text = signs.text;
@@ -122,16 +125,16 @@ fn name_before(bytes: &[u8], open: usize) -> Option<Range<usize>> {
 }
 
 /// Where named strings are put together, and which: `a + b + c`, `{a}{b}`.
-fn sums(text: &str, named: &[&Quoted]) -> Vec<(Range<usize>, Vec<Range<usize>>)> {
+fn sums(text: &str, named: &[&Quoted]) -> Vec<Sum> {
     let bytes = text.as_bytes();
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$');
     let of_name = |word: &[u8]| {
         let same = |piece: &&&Quoted| piece.name.as_ref().is_some_and(|name| &bytes[name.clone()] == word);
         named.iter().rev().find(same).map(|piece| piece.inside.clone())
     };
-    let mut sums: Vec<(Range<usize>, Vec<Range<usize>>)> = Vec::new();
-    let (mut at, mut run): (usize, Option<(Range<usize>, Vec<Range<usize>>)>) = (0, None);
-    let mut finish = |run: Option<(Range<usize>, Vec<Range<usize>>)>| sums.extend(run.filter(|run| run.1.len() >= 2));
+    let mut sums: Vec<Sum> = Vec::new();
+    let (mut at, mut run): (usize, Option<Sum>) = (0, None);
+    let mut finish = |run: Option<Sum>| sums.extend(run.filter(|run| run.1.len() >= 2));
     while at < bytes.len() {
         if !is_name(&bytes[at]) {
             at += 1;
