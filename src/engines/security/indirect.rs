@@ -45,7 +45,7 @@ pub const SIGNAL: &str = "indirect_injection";
 pub const ABOUT: About = About {
     name: SIGNAL,
     summary: "Finds data that speaks to the model: results of tools, documents, descriptions of tools.",
-    formula: "product of the ratios of the signs within 700 bytes, one per category (address, pretence, secrecy, override, turn, conversation, unseen, send, private, act, answer; order, timing, rank, markup and user together at most 4), divided by what speaks for instructions, code and talk about models",
+    formula: "product of the ratios of the signs within 700 bytes, one per category (address, pretence, secrecy, override, turn, conversation, unseen, send, private, act, answer; order, timing, rank, markup, quiet and user together at most 4), divided by what speaks for instructions, code and talk about models",
     range: "0 (nothing found) to 1 (ratio 2,000)",
     source: "OWASP LLM01:2025, indirect injection; own study, docs/accuracy.md",
     signals: &[SignalAbout {
@@ -87,9 +87,16 @@ const WEAK_RATIO_MAX: f64 = 4.0;
 /// The rules of users' attacks that `indirect/replaces_task` stands for in data.
 const OVERRIDES_IN_ENGLISH: [&str; 3] = ["override_previous", "override_given", "override_all"];
 
-/// The rule for orders in the third person, and how many of them are many.
-const MODEL_MUST: &str = "indirect/model_must";
+/// The rules for orders in the third person, and how many of them are many.
+const MODEL_MUST: [&str; 3] = ["indirect/model_must", "indirect/ai_must", "indirect/model_must_multilingual"];
 const MODEL_MUST_MANY: usize = 2;
+
+/// The rules that the name of a speaker in a transcript looks like.
+const CALLS_MODEL: &str = "indirect/calls_model";
+const HEADS_FOR_MODEL: &str = "indirect/heads_for_model";
+
+/// What it is worth that a tool asks for the conversation.
+const CONVERSATION_OF_TOOL_RATIO: f64 = 4.0;
 
 /// What a harmless text divides the ratio by.
 pub mod register {
@@ -155,7 +162,7 @@ const fn weak(name: &'static str, is_order: bool) -> Category {
 }
 
 /// The categories of the signs.
-const CATEGORIES: [Category; 15] = [
+const CATEGORIES: [Category; 16] = [
     category("address", true, false),
     category("pretence", true, false),
     category("secrecy", true, true),
@@ -171,6 +178,7 @@ const CATEGORIES: [Category; 15] = [
     weak("timing", false),
     weak("rank", false),
     weak("markup", false),
+    weak("quiet", false),
 ];
 /// Speaks of the user as of somebody else; no category of its own reports it.
 const LAST: Category = weak("user", false);
@@ -245,9 +253,23 @@ impl Indirect {
             .take(SIGNS_MAX)
             .collect();
         // One order in the third person is out of place; a text full of them is a specification.
-        let third_person = |sign: &Sign<'_>| sign.found.rule.id == MODEL_MUST;
+        let third_person = |sign: &Sign<'_>| MODEL_MUST.contains(&&*sign.found.rule.id);
         if signs.iter().filter(|sign| third_person(sign)).count() >= MODEL_MUST_MANY {
             signs.iter_mut().filter(|sign| third_person(sign)).for_each(|sign| sign.ratio /= register::SPECIFICATION);
+        }
+        // What a tool is to be told is an argument of its own: to ask for a summary of the conversation is no attack yet.
+        if text.place == Place::Declaration {
+            let (conversation, private) = (position_of("conversation"), position_of("private"));
+            for sign in signs.iter_mut().filter(|sign| sign.category == conversation) {
+                (sign.category, sign.ratio) = (private, sign.ratio.min(CONVERSATION_OF_TOOL_RATIO));
+            }
+        }
+        // Whose line it is, a transcript says in the same way.
+        if is_transcript(text.value()) {
+            signs.retain(|sign| {
+                let is_call = sign.found.rule.id == CALLS_MODEL || sign.found.rule.id == HEADS_FOR_MODEL;
+                !is_call || sign.found.view.is_some() || !is_label(text.value(), &sign.span)
+            });
         }
         signs.sort_by_key(|sign| (sign.span.start, sign.category));
         // Coding assistants put reminders into results, which are not for the user's eyes by right.
@@ -425,13 +447,49 @@ fn is_speech(text: &str, start: usize) -> bool {
         let mut words = text.split(|c: char| !c.is_alphabetic());
         words.any(|word| SPEECH.contains(&word.to_ascii_lowercase().as_str()))
     };
-    // A value of JSON is no speech.
-    let is_json = quote == '"' && lead.trim_end().ends_with([':', ',', '[']);
-    !is_json && (says(lead) || says(tail))
+    // A value of JSON or YAML is no speech.
+    let lead_end = lead.trim_end();
+    let is_json = quote == '"' && lead_end.ends_with([':', ',', '[']);
+    let is_key = |line: &str| line.split_once(':').is_some_and(|(key, rest)| rest.is_empty() && !key.contains(' '));
+    let last_line = lead_end.rsplit('\n').next().unwrap_or_default().trim_start_matches([' ', '-']);
+    let is_yaml = before[..open].contains('\n') && (last_line.is_empty() || is_key(last_line));
+    !is_json && !is_yaml && (says(lead) || says(tail))
+}
+
+/// Whether a text has lines of people and of machines, each behind the name of who speaks.
+fn is_transcript(text: &str) -> bool {
+    const PEOPLE: [&str; 10] =
+        ["user", "human", "you", "customer", "me", "client", "guest", "patient", "student", "visitor"];
+    const MACHINES: [&str; 10] =
+        ["assistant", "ai", "bot", "agent", "chatgpt", "claude", "gpt", "model", "gemini", "copilot"];
+    let head = &text[..text.floor_char_boundary(FORM_BYTES)];
+    let (mut people, mut machines) = (0, 0);
+    for line in head.lines() {
+        let Some((speaker, _)) = line.split_once(':') else { continue };
+        let speaker = speaker.trim_matches(|c: char| !c.is_alphanumeric());
+        let is_of = |names: &[&str]| names.iter().any(|name| speaker.eq_ignore_ascii_case(name));
+        people += usize::from(is_of(&PEOPLE));
+        machines += usize::from(is_of(&MACHINES));
+    }
+    people > 0 && machines > 0
+}
+
+/// Whether what stands at `span` begins a line with a name and a colon.
+fn is_label(text: &str, span: &Range<usize>) -> bool {
+    let said = text.get(span.clone()).unwrap_or_default();
+    let begins_line = said.starts_with('\n') || text[..span.start].trim_end_matches([' ', '*', '[', '"']).ends_with('\n');
+    let label = said.trim_start().split(':').next().unwrap_or_default();
+    (begins_line || span.start == 0) && label.len() < said.trim_start().len() && !label.trim().contains(' ')
 }
 
 /// Verbs of saying, of whom a story or a report tells.
-const SPEECH: [&str; 16] = [
+const SPEECH: [&str; 22] = [
+    "found",
+    "text",
+    "reads",
+    "phrase",
+    "saying",
+    "containing",
     "said",
     "says",
     "say",
@@ -453,9 +511,13 @@ const SPEECH: [&str; 16] = [
 /// Whether a text is somebody's prompt: it says who the model is.
 fn is_prompt(text: &str) -> bool {
     let head = &text[..text.floor_char_boundary(FORM_BYTES)];
-    ["You are a ", "You are an ", "You are the ", "Du bist ein", "Tu es un", "Eres un"]
-        .iter()
-        .any(|opening| head.contains(opening))
+    let says_who = ["You are a ", "You are an ", "You are the ", "Du bist ein", "Tu es un", "Eres un"];
+    // `You are Mira, a helpful assistant`.
+    let introduces = |at: usize| {
+        let sentence = head[at..].split(['.', '\n']).next().unwrap_or_default();
+        sentence.starts_with("You are ") && [", a ", ", an ", ", the "].iter().any(|article| sentence.contains(article))
+    };
+    says_who.iter().any(|opening| head.contains(opening)) || head.find("You are ").is_some_and(introduces)
 }
 
 /// Whether models are what a text is about: it names them, their prompts and tools again and again.
