@@ -83,6 +83,8 @@ const OVERRIDE_RATIO: f64 = 8.0;
 
 /// What signs that any manual shows come to together.
 const WEAK_RATIO_MAX: f64 = 4.0;
+/// The same beside nothing but a sentence on what a model must do.
+const WEAK_BESIDE_MUST_MAX: f64 = 2.5;
 
 /// The rules of users' attacks that `indirect/replaces_task` stands for in data.
 const OVERRIDES_IN_ENGLISH: [&str; 3] = ["override_previous", "override_given", "override_all"];
@@ -377,7 +379,11 @@ fn stretches(signs: &[Sign<'_>]) -> Vec<Stretch> {
             let signs = shown.iter().map(|sign| &signs[*sign]);
             signs.filter(|sign| at(sign.category).is_weak == is_weak).map(|sign| sign.ratio).product()
         };
-        let ratio = (product(false) * product(true).min(WEAK_RATIO_MAX)).min(1e9);
+        // A sentence on what a model must do is an order already: that it is one says nothing new.
+        let mut anchors = shown.iter().filter(|sign| at(signs[**sign].category).is_anchor);
+        let is_third_person = anchors.all(|sign| MODEL_MUST.contains(&&*signs[*sign].found.rule.id));
+        let weak_max = if is_third_person { WEAK_BESIDE_MUST_MAX } else { WEAK_RATIO_MAX };
+        let ratio = (product(false) * product(true).min(weak_max)).min(1e9);
         found.push(Stretch { ratio, signs: shown });
     }
     found
