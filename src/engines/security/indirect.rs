@@ -81,6 +81,9 @@ const BLOCK_RATIO: f64 = 900.0;
 /// The ratio of asking to ignore instructions in a language of which `injection/override_*` has the words.
 const OVERRIDE_RATIO: f64 = 8.0;
 
+/// The ratio of a call that does what the user did not ask for, at an address that only data names.
+const ACTS_FOR_DATA_RATIO: f64 = 30.0;
+
 /// What signs that any manual shows come to together.
 const WEAK_RATIO_MAX: f64 = 4.0;
 /// The same beside nothing but a sentence on what a model must do.
@@ -698,10 +701,23 @@ impl Engine for Indirect {
         let worst = self.read(view);
         let mut ratio = worst.ratio.max(1.0);
         let stretches: Vec<&str> = worst.stretches.iter().map(String::as_str).collect();
+        // What the words of the data do not show, its effect may.
+        let acts_for_data = ratio < FLAG_RATIO && outcome::acts_for_data(view);
         let became = if ratio >= FLAG_RATIO { outcome::of_data(view, &stretches) } else { None };
         let mut signal = Signal::absent(SIGNAL, Question::Attacked, Tier::Zero, (1.0, RatioSource::Default));
+        if acts_for_data {
+            ratio = ratio.max(ACTS_FOR_DATA_RATIO.min(self.settings.ratio_max));
+        }
         if ratio >= FIRE_RATIO {
-            let mut why = format!("in {}: {}", worst.field, worst.categories.join(", "));
+            let mut why = if worst.field.is_empty() {
+                String::new()
+            } else {
+                format!("in {}: {}", worst.field, worst.categories.join(", "))
+            };
+            if acts_for_data {
+                why.push_str(if why.is_empty() { "" } else { "; " });
+                why.push_str("a call sends, pays or deletes at an address that only data names, and the user asked to read");
+            }
             if let Some((outcome, shown_by)) = became {
                 why = format!("{why}; outcome {}", outcome.as_str());
                 if !shown_by.is_empty() {
