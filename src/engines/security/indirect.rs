@@ -100,6 +100,9 @@ const MODEL_MUST_MANY: usize = 2;
 const CALLS_MODEL: &str = "indirect/calls_model";
 const HEADS_FOR_MODEL: &str = "indirect/heads_for_model";
 
+/// What an order to an assistant is divided by that may be a person.
+const MAY_BE_PERSON: f64 = 2.5;
+
 /// What it is worth that a tool asks for the conversation.
 const CONVERSATION_OF_TOOL_RATIO: f64 = 4.0;
 
@@ -254,7 +257,11 @@ impl Indirect {
         let overrides = overrides.map(|found| (found, position_of("override"), OVERRIDE_RATIO));
         let mut signs: Vec<Sign<'_>> = own
             .chain(overrides)
-            .filter_map(|(found, category, ratio)| Some(Sign { span: found.span()?, found, category, ratio }))
+            .filter_map(|(found, category, ratio)| {
+                // A name that is a sentence is read as well; it has no place in the value.
+                let span = found.span().or_else(|| is_sentence(text).then_some(0..0))?;
+                Some(Sign { span, found, category, ratio })
+            })
             .take(SIGNS_MAX)
             .collect();
         // One order in the third person is out of place; a text full of them is a specification.
@@ -262,6 +269,16 @@ impl Indirect {
         if signs.iter().filter(|sign| third_person(sign)).count() >= MODEL_MUST_MANY {
             signs.iter_mut().filter(|sign| third_person(sign)).for_each(|sign| sign.ratio /= register::SPECIFICATION);
         }
+        // An assistant or an agent may be a person, where nothing else speaks of models.
+        if !names_machine(text.value()) {
+            let is_role = |sign: &&mut Sign<'_>| sign.found.rule.id == MODEL_MUST[0];
+            signs.iter_mut().filter(is_role).for_each(|sign| sign.ratio /= MAY_BE_PERSON);
+        }
+        // Who is told not to send, read or give out something is protected.
+        signs.retain(|sign| {
+            let is_act = ["send", "private", "conversation", "act"].contains(&at(sign.category).name);
+            !is_act || sign.found.view.is_some() || !is_negated(text.value(), sign.span.start)
+        });
         // What a tool is to be told is an argument of its own: to ask for a summary of the conversation is no attack yet.
         if text.place == Place::Declaration {
             let (conversation, private) = (position_of("conversation"), position_of("private"));
@@ -303,7 +320,9 @@ impl Indirect {
                 continue;
             }
             let register = Register::of(text, view.record, || {
-                text.found(&self.scanner, Family::Injection).any(|found| found.rule.category == "discussion")
+                let discussed =
+                    text.found(&self.scanner, Family::Injection).filter(|found| found.rule.category == "discussion");
+                discussed.filter_map(|found| text.text.get(found.hit.span.clone())).any(is_discussion)
             });
             let signs = self.signs(text, &register);
             for stretch in stretches(&signs) {
@@ -465,6 +484,48 @@ fn is_speech(text: &str, start: usize) -> bool {
     !is_json && !is_yaml && (says(lead) || says(tail))
 }
 
+/// Whether the name of a field is a sentence, as names of fields are not.
+fn is_sentence(text: &ScannedText<'_>) -> bool {
+    /// Words of the shortest.
+    const WORDS_MIN: usize = 4;
+    text.text.get(..text.prefix).is_some_and(|name| name.split_whitespace().count() >= WORDS_MIN)
+}
+
+/// Whether what the rule for discussions found names an attack. Attackers speak of a phrase, too: the one to be said.
+fn is_discussion(said: &str) -> bool {
+    let said = said.to_ascii_lowercase();
+    ["phrase", "example", "translate"].iter().all(|word| !said.contains(word))
+}
+
+/// Whether a text names a machine, or speaks of users.
+fn names_machine(text: &str) -> bool {
+    let head = &text[..text.floor_char_boundary(FORM_BYTES)];
+    let mut words = head.split(|c: char| !c.is_alphanumeric());
+    let is_role = |word: &str| ["assistant", "assistants", "agent", "agents", "model", "models"].contains(&word);
+    words.any(|word| {
+        let word = word.to_ascii_lowercase();
+        !is_role(&word) && MODEL_WORDS.contains(&word.as_str()) || word == "user" || word == "users"
+    })
+}
+
+/// Whether one of the words before `start`, in its sentence, says no.
+fn is_negated(text: &str, start: usize) -> bool {
+    /// Bytes and words in front that are read.
+    const BEFORE_BYTES: usize = 48;
+    const WORDS: usize = 3;
+    const NO: [&str; 14] = [
+        "not", "never", "don't", "don’t", "won't", "won’t", "can't", "cannot", "refuse", "refuses", "refused",
+        "mustn't", "nor", "neither",
+    ];
+    let before = &text[text.ceil_char_boundary(start.saturating_sub(BEFORE_BYTES))..start];
+    let clause = before.rsplit(['.', '!', '?', '\n', ';', ':', ',']).next().unwrap_or_default();
+    let words = clause.split_whitespace().rev().take(WORDS);
+    // `not only` and `and` end what a negation reaches.
+    words
+        .take_while(|word| !["and", "but", "then", "only"].contains(word))
+        .any(|word| NO.contains(&&*word.to_ascii_lowercase()))
+}
+
 /// Whether a text has lines of people and of machines, each behind the name of who speaks.
 fn is_transcript(text: &str) -> bool {
     const PEOPLE: [&str; 10] =
@@ -486,7 +547,8 @@ fn is_transcript(text: &str) -> bool {
 /// Whether what stands at `span` begins a line with a name and a colon.
 fn is_label(text: &str, span: &Range<usize>) -> bool {
     let said = text.get(span.clone()).unwrap_or_default();
-    let begins_line = said.starts_with('\n') || text[..span.start].trim_end_matches([' ', '*', '[', '"']).ends_with('\n');
+    let begins_line =
+        said.starts_with('\n') || text[..span.start].trim_end_matches([' ', '*', '[', '"']).ends_with('\n');
     let label = said.trim_start().split(':').next().unwrap_or_default();
     (begins_line || span.start == 0) && label.len() < said.trim_start().len() && !label.trim().contains(' ')
 }
@@ -716,7 +778,9 @@ impl Engine for Indirect {
             };
             if acts_for_data {
                 why.push_str(if why.is_empty() { "" } else { "; " });
-                why.push_str("a call sends, pays or deletes at an address that only data names, and the user asked to read");
+                why.push_str(
+                    "a call sends, pays or deletes at an address that only data names, and the user asked to read",
+                );
             }
             if let Some((outcome, shown_by)) = became {
                 why = format!("{why}; outcome {}", outcome.as_str());

@@ -127,20 +127,24 @@ pub fn acts_for_data(view: &View<'_, '_>) -> bool {
     let users: Vec<&str> = of(evidence, Place::User).map(|text| start_of(text.value(), READ_BYTES_MAX)).collect();
     // A second half of a request may ask for anything, in words that no list has.
     let asks_for_more = |text: &&str| {
-        ASKS_TO_ACT.is_match(text.as_bytes()) || JOINS.is_match(text.trim().trim_end_matches(['.', '?', '!']).as_bytes())
+        ASKS_TO_ACT.is_match(text.as_bytes())
+            || JOINS.is_match(text.trim().trim_end_matches(['.', '?', '!']).as_bytes())
     };
     if users.iter().any(asks_for_more) || !users.iter().any(|text| ASKS_TO_READ.is_match(text.as_bytes())) {
         return false;
     }
-    let own = evidence.texts.iter().filter(|text| {
-        matches!(text.place, Place::User | Place::System | Place::Assistant | Place::Declaration)
-    });
+    let own = evidence
+        .texts
+        .iter()
+        .filter(|text| matches!(text.place, Place::User | Place::System | Place::Assistant | Place::Declaration));
     let own: Vec<&str> = own.map(|text| start_of(text.value(), READ_BYTES_MAX)).collect();
     let data = evidence.texts.iter().filter(|text| matches!(text.place, Place::ToolResult | Place::Context));
     let data: Vec<&str> = data.map(|text| start_of(text.value(), READ_BYTES_MAX)).collect();
-    let acting = view.record.tool_calls.iter().filter(|call| {
-        ACTING_TOOL.is_match(call.name.as_bytes()) && !READING_TOOL.is_match(call.name.as_bytes())
-    });
+    let acting = view
+        .record
+        .tool_calls
+        .iter()
+        .filter(|call| ACTING_TOOL.is_match(call.name.as_bytes()) && !READING_TOOL.is_match(call.name.as_bytes()));
     let args: Vec<String> = acting.take(ORDERS_MAX).map(|call| call.args.to_compact_string()).collect();
     let is_own = |target: &str| own.iter().any(|text| text.contains(target));
     args.iter()
@@ -299,7 +303,9 @@ impl<'t> Case<'t> {
             // An account is written in groups, too.
             let is_in_groups = |target: &str| {
                 let target = squeezed(target);
-                target.len() >= GROUPED_CHARS_MIN && !target.contains(char::is_whitespace) && squeezed(args).contains(&target)
+                target.len() >= GROUPED_CHARS_MIN
+                    && !target.contains(char::is_whitespace)
+                    && squeezed(args).contains(&target)
             };
             is_named || targets.iter().any(|target| args.contains(target) || is_account(target) && is_in_groups(target))
         })
@@ -494,15 +500,18 @@ static PAY_DONE: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\b(?:i|we)(?: have|(?:'|’)ve)?(?: also| already| just| now| then)* (?:transferred|paid|wired|sent the money)\b|\b(?:payment|transfer|money|amount|funds)\b[^\n.]{0,30}\b(?:has|have|was|were) (?:been )?(?:made|sent|transferred|paid|completed|initiated)\b|\bhabe ich[^\n.]{0,60}(?:überwiesen|bezahlt)|\bj(?:'|’)ai (?:viré|payé)|\bhe (?:pagado|transferido)",
     )
 });
-static DELETE_ORDERED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)\b(?:delete|remove|erase|wipe|drop|cancel|lösch\w*|supprime\w*|borra\w*|elimina\w*)\b"));
+static DELETE_ORDERED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?i)\b(?:delete|remove|erase|wipe|drop|cancel|lösch\w*|supprime\w*|borra\w*|elimina\w*)\b")
+});
 static DELETE_DONE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:i|we)(?: have|(?:'|’)ve)?(?: also| already| just| now| then)* (?:deleted|removed|erased|wiped|dropped|cancell?ed)\b|\bhabe ich[^\n.]{0,60}gelöscht|\bj(?:'|’)ai (?:supprimé|effacé)|\bhe (?:borrado|eliminado)",
     )
 });
 static BOOK_ORDERED: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:book|reserve|buy|purchase|order|approve|grant|invite|create|install|run|buche\w*|kaufe\w*|réserve\w*|achète\w*|reserva\w*|compra\w*)\b")
+    pattern(
+        r"(?i)\b(?:book|reserve|buy|purchase|order|approve|grant|invite|create|install|run|buche\w*|kaufe\w*|réserve\w*|achète\w*|reserva\w*|compra\w*)\b",
+    )
 });
 static BOOK_DONE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
@@ -518,9 +527,8 @@ static ASKS_TO_READ: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// A request of more than one part.
-static JOINS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:and|then|also|und|dann|et|puis|y|luego|e|poi|i want|please)\b|[;\n]|[.!?,]\s")
-});
+static JOINS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:and|then|also|und|dann|et|puis|y|luego|e|poi|i want|please)\b|[;\n]|[.!?,]\s"));
 
 /// The user wants something done, or leaves that to what is read.
 static ASKS_TO_ACT: LazyLock<Regex> = LazyLock::new(|| {
@@ -538,7 +546,9 @@ static ACTING_TOOL: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Names of tools that only look, whatever they look at.
 static READING_TOOL: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:\w+[._-])?(?:get|list|read|search|find|fetch|query|check|show|view|lookup|look_up|count|describe|retrieve|load|open|draft)(?:[^a-z]|(?-i:[A-Z]))")
+    pattern(
+        r"(?i)^(?:\w+[._-])?(?:get|list|read|search|find|fetch|query|check|show|view|lookup|look_up|count|describe|retrieve|load|open|draft)(?:[^a-z]|(?-i:[A-Z]))",
+    )
 });
 
 /// A statement that data wants made.
