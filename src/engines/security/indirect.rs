@@ -15,8 +15,11 @@
 //! **Source**: OWASP LLM01:2025; the attacks of AgentDojo, InjecAgent, BIPIA and Invariant Labs (poisoned tool descriptions)
 //! as phenomena, none of their texts.
 //!
-//! **Limits**: words and patterns. A plain request in a document that addresses nobody is not found. Of one text
-//! [`SIGNS_MAX`] signs are read.
+//! What the words do not show, an effect may: a call that sends, pays or deletes at an address that only data names, of
+//! a user who asked to read.
+//!
+//! **Limits**: words and patterns. A plain request in a document that addresses nobody is not found unless it was obeyed.
+//! Of one text [`SIGNS_MAX`] signs are read.
 
 use std::{borrow::Cow, collections::HashSet, ops::Range, sync::Arc};
 
