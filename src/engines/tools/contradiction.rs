@@ -31,6 +31,13 @@ use crate::{
         View,
     },
     record::{Kind, Message, Prompt, json::Json},
+    text::{
+        quantity::{
+            number::{self, Literal},
+            spelled,
+        },
+        sentence,
+    },
 };
 
 /// What is known of the engine.
@@ -197,8 +204,9 @@ pub fn misstated_numbers(answer: &str, fields: &BTreeMap<String, Vec<f64>>, text
             continue;
         }
         for (name, values) in fields {
-            let Some((span, number)) = number_after(&lower, name) else { continue };
-            if agrees(number, values, &lower[span.clone()]) {
+            let Some((span, literal)) = number_after(&lower, name) else { continue };
+            let number = literal.value.to_double();
+            if agrees(number, values, literal.half_place()) {
                 continue;
             }
             let known = known.get_or_insert_with(|| texts.iter().flat_map(|text| numbers(text)).map(bits).collect());
@@ -211,7 +219,7 @@ pub fn misstated_numbers(answer: &str, fields: &BTreeMap<String, Vec<f64>>, text
 }
 
 /// The number that stands right after `name`, but for a colon, an equals sign, "is", marks of emphasis and a currency.
-fn number_after(line: &str, name: &str) -> Option<(Range<usize>, f64)> {
+fn number_after(line: &str, name: &str) -> Option<(Range<usize>, Literal)> {
     let at = line.find(name)?;
     let is_word_before = line[..at].ends_with(|c: char| c.is_alphanumeric());
     let rest = &line[at + name.len()..];
@@ -219,17 +227,20 @@ fn number_after(line: &str, name: &str) -> Option<(Range<usize>, f64)> {
     let gap = gap.strip_prefix("is ").or_else(|| gap.strip_prefix("are ")).unwrap_or(gap);
     let gap = gap.trim_start_matches([' ', '*', '`', '$', '\u{20ac}']);
     let begin = line.len() - gap.len();
-    let length = gap.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','))).unwrap_or(gap.len());
-    let text = gap[..length].trim_end_matches(['.', ',']);
-    let is_whole = !gap[text.len()..].starts_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '-' | ':' | '%'));
-    let number = text.replace(',', "").parse().ok()?;
-    (!is_word_before && is_whole).then_some((begin..begin + text.len(), number))
+    if !gap.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let (literal, length) = number::read(gap);
+    let is_whole = !gap[length..].starts_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '-' | ':' | '%'));
+    // "5 million" is not 5.
+    let word = gap[length..].trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    let is_said = !is_word_before && is_whole && spelled::scale(word).is_none();
+    is_said.then_some((begin..begin + length, literal.ok()?))
 }
 
-/// Whether a number as it is written is a rounding of one of `values`, which ascend.
-fn agrees(number: f64, values: &[f64], written: &str) -> bool {
-    let decimals = written.split_once('.').map_or(0, |(_, decimals)| decimals.len()) as i32;
-    let most = 0.5 * 10f64.powi(-decimals) + 1e-9;
+/// Whether a number is a rounding of one of `values`, which ascend; it is written to twice `half_place`.
+fn agrees(number: f64, values: &[f64], half_place: f64) -> bool {
+    let most = half_place + 1e-9;
     let next = values.partition_point(|value| *value < number);
     let near = values[next.saturating_sub(1)..].iter().take(2);
     near.map(|value| (number - value).abs()).any(|distance| distance <= most)
@@ -240,9 +251,15 @@ fn bits(number: f64) -> u64 {
     (number + 0.0).to_bits()
 }
 
+/// The numbers of a text. Digits of which it is not clear what they say (1,2,3) are all that they may say.
 fn numbers(text: &str) -> impl Iterator<Item = f64> {
-    let parts = text.split(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',')));
-    parts.filter_map(|part| part.trim_matches(['.', ',']).replace(',', "").parse().ok())
+    number::all(text).flat_map(|(span, literal)| {
+        let parts = literal.is_err().then(|| text[span].split(|c: char| !c.is_ascii_digit()));
+        let parts = parts.into_iter().flatten().filter_map(|part| part.parse().ok());
+        let (one, other) = literal.ok().map(|literal| (literal.value, literal.with_points_as_thousands)).unzip();
+        let whole = one.into_iter().chain(other.flatten()).map(|value| value.to_double());
+        whole.chain(parts)
+    })
 }
 
 /// The numeric fields of results: name in words, lower case, and value. Names of one word tell too little.
@@ -293,16 +310,16 @@ fn in_words(key: &str) -> String {
 /// Where `answer` claims a success.
 pub fn claimed_success(answer: &str) -> Option<Contradiction> {
     const WORD: &str = "successfully";
-    lines(answer).flat_map(|(start, line)| sentences(line).map(move |(at, sentence)| (start + at, sentence))).find_map(
-        |(start, sentence)| {
-            let lower = sentence.to_ascii_lowercase();
-            let at = lower.find(WORD)?;
-            let is_certain =
-                !words(&lower).any(|word| UNCERTAIN.contains(&word)) && !sentence.trim_end().ends_with('?');
-            let span = start + at..start + at + WORD.len();
-            is_certain.then_some(Contradiction { rule: SUCCESS_RULE, span })
-        },
-    )
+    let bytes = answer.as_bytes();
+    let places = memchr::memchr2_iter(b's', b'S', bytes).map(|at| at..at + WORD.len());
+    let mut said =
+        places.filter(|span| bytes.get(span.clone()).is_some_and(|word| word.eq_ignore_ascii_case(WORD.as_bytes())));
+    let span = said.find(|span| {
+        let sentence = &answer[sentence::around(answer, span.clone())];
+        let lower = sentence.to_ascii_lowercase();
+        !words(&lower).any(|word| UNCERTAIN.contains(&word)) && !sentence.ends_with('?')
+    })?;
+    Some(Contradiction { rule: SUCCESS_RULE, span })
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -310,18 +327,10 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    parts(text, '\n')
-}
-
-fn sentences(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    parts(text, '.')
-}
-
-fn parts(text: &str, end: char) -> impl Iterator<Item = (usize, &str)> {
-    text.split_inclusive(end).scan(0, |at, part| {
+    text.split_inclusive('\n').scan(0, |at, line| {
         let start = *at;
-        *at += part.len();
-        Some((start, part))
+        *at += line.len();
+        Some((start, line))
     })
 }
 
@@ -464,23 +473,27 @@ mod tests {
         check("The new total baggages: 5", result, &[result], &[]);
         check("Cabin: 9", result, &[result], &[]);
         check("Total baggages: 2/3", result, &[result], &[]);
+        check("Total baggages: 5 million", result, &[result], &[]);
+        check("The unit price is 13,35 or so", result, &[result], &[]);
+        check("The unit price is 1.013,35.", result, &[result], &["1.013,35"]);
+        check("Total baggages: 5", result, &[result, "sizes 4,5,6"], &[]);
         check("Subtotal baggages: 5", result, &[result], &[]);
     }
 
     #[test]
     fn a_number_is_compared_with_its_neighbours() {
-        for (number, written, expected) in [
-            (5.0, "5", true),
-            (5.4, "5.4", false),
-            (-3.0, "-3", true),
-            (7.3, "7.3", true),
-            (7.3, "7.30", false),
-            (100.0, "100", false),
-            (0.0, "0", false),
+        for (number, half_place, expected) in [
+            (5.0, 0.5, true),
+            (5.4, 0.05, false),
+            (-3.0, 0.5, true),
+            (7.3, 0.05, true),
+            (7.3, 0.005, false),
+            (100.0, 0.5, false),
+            (0.0, 0.5, false),
         ] {
-            assert_eq!(agrees(number, &[-3.0, 5.0, 7.25, 9.0], written), expected, "{written}");
+            assert_eq!(agrees(number, &[-3.0, 5.0, 7.25, 9.0], half_place), expected, "{number}");
         }
-        assert!(!agrees(1.0, &[], "1"));
+        assert!(!agrees(1.0, &[], 0.5));
         assert_eq!(bits(-0.0), bits(0.0));
     }
 
@@ -492,6 +505,8 @@ mod tests {
             ("Once it is successfully booked, you get a mail.", false),
             ("Was it booked successfully?", false),
             ("The booking failed.", false),
+            ("It cost $4.50 and was successfully booked, not cancelled.", false),
+            ("That was not possible. The refund of 3.5 kg was Successfully booked.", true),
         ] {
             assert_eq!(claimed_success(answer).is_some(), expected, "{answer}");
         }

@@ -8,11 +8,10 @@
 //!
 //! **Limits**: [`DIGITS_MAX`] digits of one number, powers of ten up to [`TEN_POWER_MAX`].
 //!
-//! An equation is false by its last digit, so that this reader is exact and keeps how a number was written. Those of
-//! the engines of grounding and of knowledge ask whether two texts mean the same
-//! amount: they read scales, units and times, and compare doubles.
+//! An equation is false by its last digit, so that this reader is exact and keeps how a number was written. Who asks whether
+//! two texts mean the same amount walks over [`all`] and compares doubles.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, ops::Range};
 
 use num_bigint::BigInt;
 use num_rational::{BigRational, Ratio};
@@ -462,6 +461,25 @@ pub fn read(text: &str) -> (Result<Literal, NotANumber>, usize) {
     }
 }
 
+/// The digits of a running text with what they say, in order. What begins with a point (.5) begins there, unless the point
+/// belongs to what stands before it.
+pub fn all(text: &str) -> impl Iterator<Item = (Range<usize>, Result<Literal, NotANumber>)> + '_ {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let digit = at + bytes[at..].iter().position(u8::is_ascii_digit)?;
+        let is_behind_point = match bytes[at..digit] {
+            [.., before, b'.'] => !before.is_ascii_alphanumeric(),
+            [b'.'] => at == 0,
+            _ => false,
+        };
+        let start = digit - usize::from(is_behind_point);
+        let (literal, length) = read(&text[start..]);
+        at = start + length;
+        Some((start..at, literal))
+    })
+}
+
 /// 10 to the power of `power`.
 fn power_of_ten(power: i32) -> Result<Exact, NotANumber> {
     let is_short = power.abs() <= TEN_POWER_MAX;
@@ -603,6 +621,12 @@ pub fn factorial(n: i64) -> Option<Exact> {
     (value.bits() <= BITS_MAX).then(|| value.shrunk())
 }
 
+/// In how many ways `k` of `n` can be chosen, for a small `n`.
+pub fn choices(n: i64, k: i64) -> Option<Exact> {
+    let others = n.checked_sub(k).filter(|others| *others >= 0 && k >= 0)?;
+    factorial(n)?.div(&factorial(k)?.mul(&factorial(others)?)?)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -646,6 +670,20 @@ mod tests {
     }
 
     #[test]
+    fn the_numbers_of_a_text_are_found_where_they_stand() {
+        for (text, expected) in [
+            ("it is 1,234.5 kg, or 2", vec![("1,234.5", Some(1234.5)), ("2", Some(2.0))]),
+            (".5 and a.5, then -.25", vec![(".5", Some(0.5)), ("5", Some(5.0)), (".25", Some(0.25))]),
+            ("1.2.3 of 4", vec![("1.2.3", None), ("4", Some(4.0))]),
+            ("none", vec![]),
+            ("", vec![]),
+        ] {
+            let found = all(text).map(|(span, literal)| (&text[span], literal.ok().map(|one| one.value.to_double())));
+            assert_eq!(found.collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn a_rounding_is_the_nearest_number_of_its_precision() {
         let third = Exact::fraction(10, 3);
         let holds = |text: &str, exact: &Exact| {
@@ -669,6 +707,8 @@ mod tests {
         assert!(Exact::whole(2).root(2).is_none());
         assert_eq!(factorial(5).unwrap().show(), "120");
         assert!(factorial(1_000_000).is_none());
+        assert_eq!(choices(5, 2).unwrap().show(), "10");
+        assert!(choices(2, 5).is_none() && choices(i64::MIN, 1).is_none() && choices(5, -1).is_none());
     }
 
     proptest! {
@@ -705,6 +745,17 @@ mod tests {
         fn reading_never_fails_on_any_text(text in "[0-9][0-9.,e{} +\\-]{0,30}") {
             let (_, length) = read(&text);
             prop_assert!(length > 0 && text.is_char_boundary(length));
+        }
+
+        #[test]
+        fn every_digit_of_a_text_belongs_to_one_number(text in "[0-9a-zé.,{}\\\\ e+-]{0,40}") {
+            let mut end = 0;
+            for (span, _) in all(&text) {
+                prop_assert!(end <= span.start && span.start < span.end);
+                prop_assert!(!text[end..span.start].bytes().any(|byte| byte.is_ascii_digit()));
+                end = span.end;
+            }
+            prop_assert!(!text[end..].bytes().any(|byte| byte.is_ascii_digit()));
         }
     }
 }

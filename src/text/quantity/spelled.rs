@@ -24,6 +24,7 @@ struct Language {
     ones: Vec<String>,
     tens: Vec<String>,
     scales: BTreeMap<String, u32>,
+    money_scales: BTreeMap<String, u32>,
     joins: Vec<String>,
     parts: BTreeMap<String, i64>,
 }
@@ -39,17 +40,19 @@ enum Word {
 /// All words, with what they say.
 struct Known {
     words: HashMap<String, Word>,
+    money_scales: HashMap<String, u32>,
     parts: HashMap<String, i64>,
 }
 
 static KNOWN: LazyLock<Known> = LazyLock::new(|| {
     let table: BTreeMap<String, Language> = toml::from_str(include_str!("numbers.toml")).unwrap_or_default();
-    let mut known = Known { words: HashMap::new(), parts: HashMap::new() };
+    let mut known = Known { words: HashMap::new(), money_scales: HashMap::new(), parts: HashMap::new() };
     for language in table.into_values() {
         known.words.extend(language.ones.into_iter().zip(0..).map(|(word, value)| (word, Word::One(value))));
         known.words.extend(language.tens.into_iter().zip(2..).map(|(word, tens)| (word, Word::Ten(10 * tens))));
         known.words.extend(language.scales.into_iter().map(|(word, power)| (word, Word::Scale(10_i64.pow(power)))));
         known.words.extend(language.joins.into_iter().map(|word| (word, Word::Join)));
+        known.money_scales.extend(language.money_scales);
         known.parts.extend(language.parts);
     }
     known
@@ -114,6 +117,21 @@ fn parts_of(word: &str) -> Option<[Option<Word>; 2]> {
     matches!(pair, (Word::Ten(_), Word::One(1..=9))).then(|| [Some(*pair.0), Some(*pair.1)])
 }
 
+/// The power of ten by which a word multiplies the number before it, in any case: "million".
+pub fn scale(word: &str) -> Option<u32> {
+    const WORD_BYTES_MAX: usize = 8;
+    let lower = if word.len() > WORD_BYTES_MAX { return None } else { word.to_ascii_lowercase() };
+    match KNOWN.words.get(lower.as_str())? {
+        Word::Scale(scale) => Some(scale.ilog10()),
+        _ => None,
+    }
+}
+
+/// The same for letters that stand right behind an amount of money: $5M.
+pub fn money_scale(letters: &str) -> Option<u32> {
+    KNOWN.money_scales.get(letters).copied()
+}
+
 /// The denominator of a fraction in words: "third", "quarters".
 pub fn part(word: &str) -> Option<i64> {
     let parts = &KNOWN.parts;
@@ -157,6 +175,8 @@ mod tests {
             (part("third"), part("quarters"), part("halves"), part("apples")),
             (Some(3), Some(4), Some(2), None)
         );
+        assert_eq!([scale("Million"), scale("lakh"), scale("ten"), scale("m")], [Some(6), Some(5), None, None]);
+        assert_eq!([money_scale("M"), money_scale("bn"), money_scale("million")], [Some(6), Some(9), None]);
     }
 
     proptest! {

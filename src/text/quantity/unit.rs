@@ -114,6 +114,11 @@ impl Unit {
         KNOWN.units.get(usize::from(self.id)).is_some_and(|(_, entry)| entry.several_sizes)
     }
 
+    /// Its first name, in the singular: `m` of "metres".
+    pub fn name(self) -> &'static str {
+        KNOWN.units.get(usize::from(self.id)).and_then(|(_, entry)| entry.names.first()).map_or("", String::as_str)
+    }
+
     /// How many base units of its kind it is.
     pub fn factor(self) -> Exact {
         Exact::fraction(self.factor.0, self.factor.1)

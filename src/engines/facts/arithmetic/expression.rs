@@ -14,6 +14,7 @@ use super::{
     number::{Exact, Interval, Literal, NotANumber, factorial},
     unit::{Dimension, KINDS, Unit, Units},
 };
+use crate::text::quantity::spelled;
 
 /// Brackets and signs inside of one another.
 pub const DEPTH_MAX: u32 = 40;
@@ -88,22 +89,6 @@ const STOP_WORDS: [&str; 64] = [
     "gives",
     "giving",
     "equals",
-];
-
-/// Words that scale the number before them, by which power of ten, and whether they stand only right behind money: $5M.
-const SCALES: [(&str, i64, bool); 12] = [
-    ("hundred", 2, false),
-    ("thousand", 3, false),
-    ("million", 6, false),
-    ("billion", 9, false),
-    ("trillion", 12, false),
-    ("lakh", 5, false),
-    ("crore", 7, false),
-    ("mn", 6, true),
-    ("bn", 9, true),
-    ("K", 3, true),
-    ("M", 6, true),
-    ("B", 9, true),
 ];
 
 /// What an expression is made of.
@@ -598,15 +583,10 @@ impl Parser<'_> {
     /// "million" and the like behind a number, or a letter right behind an amount of money.
     fn scale(&mut self, operand: usize) -> Result<Option<usize>, Reason> {
         let word = self.word(0);
-        let is_of =
-            |name: &str, is_letter: bool| if is_letter { name == word } else { name.eq_ignore_ascii_case(word) };
-        let found = SCALES.iter().find(|(name, _, is_letter)| is_of(name, *is_letter));
-        let Some((_, power, is_letter)) = found.copied() else { return Ok(None) };
-        let is_money = matches!(&self.nodes[operand], Node::Quantity(..));
-        if is_letter && (self.is_spaced(0) || !is_money) {
-            return Ok(None);
-        }
-        let ten = Exact::whole(10).pow(power).ok_or(Reason::TooLong)?;
+        let is_money = matches!(&self.nodes[operand], Node::Quantity(..)) && !self.is_spaced(0);
+        let power = spelled::scale(word).or_else(|| spelled::money_scale(word).filter(|_| is_money));
+        let Some(power) = power else { return Ok(None) };
+        let ten = Exact::whole(10).pow(i64::from(power)).ok_or(Reason::TooLong)?;
         self.at += 1;
         self.has_scale = true;
         self.add(Node::Scaled(operand, ten)).map(Some)

@@ -40,7 +40,15 @@ use crate::{
         View,
     },
     record::Kind,
-    text::{code, excerpt::unredacted},
+    text::{
+        code,
+        excerpt::unredacted,
+        quantity::{
+            self,
+            number::{self, Literal},
+            spelled,
+        },
+    },
 };
 use load::Statement;
 
@@ -240,10 +248,6 @@ impl Object {
     }
 }
 
-static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?-u)(?P<sign>[-+]?)(?P<money>[$])?(?P<n>[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?) ?(?P<scale>thousand|million|billion|trillion)?(?P<unit> ?(?:%|[A-Za-z]+(?:/[A-Za-z]+)?))?").ok()
-});
-
 /// A number in a text, with the word behind it.
 struct Number {
     value: f64,
@@ -311,70 +315,95 @@ fn word_at(text: &str, from: usize) -> Option<(String, usize)> {
     (!word.is_empty()).then(|| (word.to_ascii_lowercase(), start + word.len()))
 }
 
-/// The numbers of a text with what they count. Those of [`grounding`](crate::engines::grounding) are of tokens, in a few units
-/// that are converted; here any word behind a number is its unit, and its last digit is its error.
+/// The numbers of a text with what they count: any word behind a number is its unit, and its last digit is its error.
 fn numbers(text: &str) -> Vec<Number> {
-    let Some(pattern) = NUMBER.as_ref() else { return Vec::new() };
-    let read = |captures: regex::Captures<'_>| {
-        let digits = captures.name("n")?;
-        let start = captures.name("money").map_or(digits.start(), |money| money.start());
-        let before = text[..start].chars().next_back();
-        if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '/')) {
-            return None;
-        }
-        let plain = digits.as_str().replace(',', "");
-        let scale = match captures.name("scale").map(|scale| scale.as_str()) {
-            Some("thousand") => 1e3,
-            Some("million") => 1e6,
-            Some("billion") => 1e9,
-            Some("trillion") => 1e12,
-            _ => 1.0,
-        };
-        let is_negative =
-            captures.name("sign").is_some_and(|sign| sign.as_str() == "-") && before.is_none_or(|c| c != '-');
-        let value: f64 = plain.parse().ok()?;
-        let decimals = plain.split_once('.').map_or(0, |(_, decimals)| decimals.len().min(18));
-        let end_of_number = captures.name("scale").map_or(digits.end(), |scale| scale.end());
-        let rest = |from: usize| text.get(from..).unwrap_or_default();
-        let is_unit = |unit: &regex::Match<'_>| {
-            let word = unit.as_str().trim().to_ascii_lowercase();
-            rate(rest(end_of_number)).is_none() && !DIFFERENCES.contains(&word.as_str())
-        };
-        let unit = captures.name("unit").filter(is_unit);
-        let mut end = unit.map_or(end_of_number, |unit| unit.end());
-        let (name, slash) = unit.map_or(("", ""), |unit| {
-            let unit = unit.as_str().trim();
-            unit.split_once('/').unwrap_or((unit, ""))
-        });
-        let mut unit = Unit { name: unit_name(name), per: slash.to_ascii_lowercase() };
-        if captures.name("money").is_some() {
-            // What follows is what is paid for, and not what the number counts.
-            (unit.name, unit.per, end) = ("usd".to_owned(), String::new(), end_of_number);
-        }
-        if let Some((per, length)) = rate(rest(end)).filter(|_| unit.per.is_empty()) {
-            (unit.per, end) = (per, end + length);
-        }
-        let next = word_at(rest(end), 0).map(|(word, _)| word).unwrap_or_default();
-        let is_change = text[..start].trim_end().to_ascii_lowercase().ends_with(" by");
-        Some(Number {
-            value: if is_negative { -value * scale } else { value * scale },
-            half_unit: 0.5 * scale * 10f64.powi(-(decimals as i32)),
-            unit,
-            span: start..end_of_number,
-            end,
-            is_difference: is_change || DIFFERENCES.contains(&next.as_str()),
-        })
+    number::all(text).filter_map(|(digits, literal)| number_of(text, digits, &literal.ok()?)).collect()
+}
+
+fn number_of(text: &str, digits: Range<usize>, literal: &Literal) -> Option<Number> {
+    let front = &text[..digits.start];
+    let currency = front.chars().next_back().and_then(currency);
+    let start = digits.start - currency.map_or(0, |(length, _)| length);
+    let front = &text[..start];
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '/');
+    if front.ends_with(is_part) {
+        return None;
+    }
+    // Neither a range nor a dash.
+    let is_minus = |sign: char| {
+        front.strip_suffix(sign).is_some_and(|before| !before.ends_with(|c: char| c.is_alphanumeric() || c == sign))
     };
-    pattern.captures_iter(text).filter_map(read).collect()
+    let is_negative = is_minus('-') || is_minus('\u{2212}');
+    let rest = |from: usize| text.get(from..).unwrap_or_default();
+    let (scale, end_of_number) = scale(rest(digits.end), currency.is_some())
+        .map_or((1.0, digits.end), |(power, length)| (10_f64.powi(power as i32), digits.end + length));
+    let word = unit_at(rest(end_of_number)).filter(|word| {
+        rate(rest(end_of_number)).is_none() && !DIFFERENCES.contains(&word.trim_start().to_ascii_lowercase().as_str())
+    });
+    let mut end = end_of_number + word.map_or(0, str::len);
+    let (name, slash) =
+        word.map_or(("", ""), |word| word.trim_start().split_once('/').unwrap_or((word.trim_start(), "")));
+    let mut unit = Unit { name: unit_name(name), per: slash.to_ascii_lowercase() };
+    if let Some((_, sign)) = currency {
+        // What follows is what is paid for, and not what the number counts.
+        (unit.name, unit.per, end) = (sign.to_owned(), String::new(), end_of_number);
+    }
+    if let Some((per, length)) = rate(rest(end)).filter(|_| unit.per.is_empty()) {
+        (unit.per, end) = (per, end + length);
+    }
+    let next = word_at(rest(end), 0).map(|(word, _)| word).unwrap_or_default();
+    let is_change = front.trim_end().to_ascii_lowercase().ends_with(" by");
+    let value = literal.value.to_double() * scale;
+    Some(Number {
+        value: if is_negative { -value } else { value },
+        half_unit: literal.half_place() * scale,
+        unit,
+        span: start..end_of_number,
+        end,
+        is_difference: is_change || DIFFERENCES.contains(&next.as_str()),
+    })
+}
+
+/// The bytes of a sign of money, and its unit.
+fn currency(sign: char) -> Option<(usize, &'static str)> {
+    let unit = quantity::unit::Unit::of(sign.encode_utf8(&mut [0; 4]))
+        .filter(|unit| !sign.is_alphanumeric() && unit.is_money());
+    unit.map(|unit| (sign.len_utf8(), unit.name()))
+}
+
+/// The power of ten that `rest` begins with, and its bytes: " million", or "M" right behind money.
+fn scale(rest: &str, is_money: bool) -> Option<(u32, usize)> {
+    let word = rest.strip_prefix(' ').unwrap_or(rest);
+    let length = word.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let power = spelled::scale(&word[..length])
+        .or_else(|| spelled::money_scale(&word[..length]).filter(|_| is_money && word.len() == rest.len()))?;
+    Some((power, rest.len() - word.len() + length))
+}
+
+/// The word or the percent sign that `rest` begins with, behind at most one space; "km/h" is one.
+fn unit_at(rest: &str) -> Option<&str> {
+    let word = rest.strip_prefix(' ').unwrap_or(rest);
+    let letters = |text: &str| text.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let first = letters(word);
+    let length = match word.as_bytes().get(first) {
+        Some(b'%') if first == 0 => 1,
+        _ if first == 0 => return None,
+        Some(b'/') => {
+            first + Some(letters(&word[first + 1..])).filter(|second| *second > 0).map_or(0, |second| 1 + second)
+        }
+        _ => first,
+    };
+    Some(&rest[..rest.len() - word.len() + length])
 }
 
 /// Units by one name, in the singular.
 fn unit_name(unit: &str) -> String {
+    if let Some(known) = quantity::unit::Unit::of(unit) {
+        return known.name().to_owned();
+    }
     let lower = unit.to_ascii_lowercase();
     match lower.as_str() {
         "percent" => "%".to_owned(),
-        "dollar" | "dollars" => "usd".to_owned(),
-        "euro" | "euros" => "eur".to_owned(),
         _ => lower.strip_suffix('s').filter(|stem| stem.len() > 2).unwrap_or(&lower).to_owned(),
     }
 }
@@ -382,13 +411,11 @@ fn unit_name(unit: &str) -> String {
 /// A text that is a number with at most a unit, and per what it is.
 fn only_number(text: &str) -> Option<(f64, Unit)> {
     let text = text.trim();
-    let first = text.bytes().next()?;
-    if !first.is_ascii_digit() && !matches!(first, b'-' | b'+' | b'$') {
-        return None;
-    }
     let mut all = numbers(text);
     let only = all.pop().filter(|_| all.is_empty())?;
-    text[only.end..].trim().is_empty().then_some((only.value, only.unit))
+    let is_sign = |c: char| matches!(c, '-' | '+' | '\u{2212}');
+    let is_alone = text[..only.span.start].trim_start_matches(is_sign).is_empty();
+    (is_alone && text[only.end..].trim().is_empty()).then_some((only.value, only.unit))
 }
 
 /// What a sentence says of an object.
@@ -831,6 +858,8 @@ mod tests {
 {"subject":"Gold plan","predicate":"price","predicate_aliases":["costs"],"object":"$49"}
 {"subject":"Borg","predicate":"chief_executive","predicate_aliases":["CEO"],"object":"Maria Lindqvist"}
 {"subject":"Borg","predicate":"hotline","object":"0800 1234567 890"}
+{"subject":"Basel office","predicate":"rent","predicate_aliases":["costs"],"object":"€1.2 million per year"}
+{"subject":"Vostok","predicate":"record_low","predicate_aliases":["coldest"],"object":"-89.2 C"}
 {"subject":"filing fee","predicate":"amount","predicate_aliases":["is"],"object":"$120","replaced_by":"$150"}
 "#;
 
@@ -865,6 +894,9 @@ mod tests {
         check("The Basic plan costs $59/month.", &[(conflict, "$59")]);
         check("The Basic plan costs $59 a month.", &[(conflict, "$59")]);
         check("Everest stands 8,000 m high.", &[(conflict, "8,000")]);
+        check("Everest is 8,848 metres high.", &[(conflict, "8,848")]);
+        check("The Basel office costs €1.4M a year.", &[(conflict, "€1.4M")]);
+        check("The record low of Vostok is 89.2 C.", &[(conflict, "89.2")]);
     }
 
     #[test]
@@ -921,6 +953,9 @@ mod tests {
             "The Basic plan costs $49.",
             "The Basic plan has a monthly price of 49 dollars per month.",
             "The Gold plan costs $49 per month.",
+            "Everest is 8,849 meters high.",
+            "The Basel office costs €1.2M a year.",
+            "The record low of Vostok is -89.2 C.",
         ] {
             let found = report(text, "2024-05-13");
             assert_eq!((found.agreed, found.conflicts.len()), (1, 0), "{text}: {found:?}");
