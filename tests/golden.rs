@@ -35,14 +35,14 @@ const OUR_RULE_STANDS: [(&str, &str); 20] = [
     ("longtracer/claim_split/028", "every bullet is a claim"),
     ("longtracer/claim_split/040", "a sentence ends at a line break"),
     ("longtracer/response/007", "an honest refusal alone is not assessed"),
-    ("llmverify/pii/007", "a number that reads like a telephone's is one, whatever stands before it"),
-    ("llmverify/pii/014", "nine digits in groups are no SSN where nothing says so"),
-    ("llmverify/pii/015", "three groups with the areas of an SSN are one, whatever stands before them"),
-    ("llmverify/pii/028", "letters behind api- are no key"),
-    ("llmverify/pii/030", "forty letters behind \"aws secret\" alone are no key"),
-    ("llmverify/pii/034", "the first line of a key is no key"),
-    ("llmverify/pii/035", "the first line of a key is no key"),
-    ("llmverify/pii/045", "a postal code alone names nobody"),
+    ("llmverify/pii/007", "\"id number\" hides no telephone number; this one is of fiction, and shown as information"),
+    ("llmverify/pii/014", "nine digits with blanks behind \"code\" are no SSN: vector 015 is silent on better ones"),
+    ("llmverify/pii/015", "an SSN with its dashes is one on any day; this is a specimen, and shown as information"),
+    ("llmverify/pii/028", "the alphabet behind api- is a stand-in, and names in code look the same"),
+    ("llmverify/pii/030", "the key of AWS's documentation is a stand-in; a random one in its place is found"),
+    ("llmverify/pii/034", "the first line of a key gives nothing away, and stands in every parser of keys"),
+    ("llmverify/pii/035", "the first line of a key gives nothing away, and stands in every parser of keys"),
+    ("llmverify/pii/045", "a postal code is that of thousands, and names nobody"),
 ];
 
 /// The types of seed 000's program, and how our rules for them end.

@@ -118,10 +118,19 @@ fn is_other_number(value: &str) -> bool {
         && lengths[1..].iter().all(|length| *length == 3)
         && value.starts_with(|c: char| ('1'..='9').contains(&c))
         && lengths.len() != 3;
+    // The groups of a social security number.
+    let is_ssn = is_one_of('-') && lengths == [3, 2, 4];
     let is_of_machines = value.parse::<u64>().is_ok_and(is_limit_of_machines);
     let is_single = lengths.iter().all(|length| *length == 1)
         || value.bytes().all(|byte| matches!(byte, b'0' | b'1' | b' ' | b'-' | b'.'));
-    is_year_first(&lengths) || is_year_last || is_years || is_decimal || is_thousands || is_single || is_of_machines
+    is_year_first(&lengths)
+        || is_year_last
+        || is_years
+        || is_ssn
+        || is_decimal
+        || is_thousands
+        || is_single
+        || is_of_machines
 }
 
 /// A power of two or a neighbour of one: the largest number of a type, a size of memory.

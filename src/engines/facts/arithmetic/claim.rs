@@ -105,7 +105,22 @@ const TAKEN_BACK: [&str; 59] = [
 ];
 
 /// Words that say, with "that" behind them, what somebody else holds.
-const HELD: [&str; 6] = ["accept", "accepts", "accepted", "agree", "agreed", "convinced"];
+const HELD: [&str; 14] = [
+    "accept",
+    "accepts",
+    "accepted",
+    "agree",
+    "agreed",
+    "convinced",
+    "claim",
+    "idea",
+    "notion",
+    "belief",
+    "myth",
+    "saying",
+    "assertion",
+    "allegation",
+];
 
 /// Words that say "not" of what stands next to them.
 const NOT: [&str; 13] = [
@@ -123,6 +138,9 @@ const NOT: [&str; 13] = [
     "neither",
     "nor",
 ];
+
+/// Words behind which an order of two numbers is stated as a reason.
+const REASONING: [&str; 3] = ["since", "as", "because"];
 
 /// Words directly before an expression that belong to the computation.
 const OPERATING: [&str; 21] = [
@@ -338,7 +356,10 @@ impl Block<'_> {
         let has_noun = tokens
             .iter()
             .any(|token| matches!(token.kind, Kind::Word) && Unit::of(&self.text[token.span.clone()]).is_none());
-        if expression.operators == 0 && (!follows_boundary || has_noun) {
+        // "Since 0.45 > 0.5": the number belongs to nothing before it.
+        let follows_lead = is_order(relation)
+            && start.checked_sub(1).is_some_and(|before| self.tokens[before].is_word_of(self.text, &REASONING));
+        if expression.operators == 0 && (!(follows_boundary || follows_lead) || has_noun) {
             return Err(None);
         }
         let is_worded = self.text[self.tokens[end].span.clone()].starts_with(|c: char| c.is_ascii_alphabetic());
@@ -351,7 +372,8 @@ impl Block<'_> {
         if relation == Relation::Is && !self.is_spelled_out(tokens) {
             return Err(None);
         }
-        let is_whole = follows_boundary && tokens.iter().all(|token| !matches!(token.kind, Kind::Word));
+        let is_whole =
+            (follows_boundary || follows_lead) && tokens.iter().all(|token| !matches!(token.kind, Kind::Word));
         if self.is_code && !is_whole {
             return Err(Some(Reason::Code));
         }

@@ -327,6 +327,7 @@ impl<'t> Lexer<'t, '_> {
             "frac" | "dfrac" | "tfrac" | "cfrac" if behind.trim_start().starts_with('{') => {
                 self.push(Kind::Fraction, length)
             }
+            "binom" | "dbinom" | "tbinom" => self.binomial(behind, length),
             "cdot" | "times" | "ast" => self.push(Kind::Times, length),
             "div" => self.push(Kind::Divide, length),
             "sqrt" => self.latex_root(behind, length),
@@ -353,6 +354,35 @@ impl<'t> Lexer<'t, '_> {
                 self.push(Kind::Boundary, length + name.map_or(0, |end| end + 2));
             }
             _ => self.push(Kind::Other, length),
+        }
+    }
+
+    /// `\binom{5}{2}`: 5! over 2! times 3!.
+    fn binomial(&mut self, behind: &str, length: usize) {
+        let group = |text: &str| {
+            let inner = text.strip_prefix('{')?;
+            let digits = inner.bytes().take_while(u8::is_ascii_digit).count();
+            let value: i64 = inner[..digits].parse().ok().filter(|_| inner[digits..].starts_with('}'))?;
+            Some((value, digits + 2))
+        };
+        let found = group(behind).and_then(|(n, first)| {
+            let (k, second) = group(&behind[first..])?;
+            (k <= n).then_some((n, k, length + first + second))
+        });
+        let Some((n, k, length)) = found else { return self.push(Kind::Other, length) };
+        let (start, is_spaced) = (self.at, self.is_spaced);
+        self.push(Kind::Open, length);
+        let end = self.at;
+        let mut token = |kind: Kind, span: Range<usize>| self.tokens.push(Token { kind, span, is_spaced: false });
+        let number = |value: i64| Kind::Number(Box::new(Literal::exactly(Exact::whole(value))));
+        for kind in [number(n), Kind::Factorial, Kind::Divide, Kind::Open, number(k), Kind::Factorial, Kind::Times] {
+            token(kind, end..end);
+        }
+        for kind in [number(n - k), Kind::Factorial, Kind::Close, Kind::Close] {
+            token(kind, end..end);
+        }
+        if let Some(open) = self.tokens.iter_mut().rev().find(|token| token.span.start == start) {
+            open.is_spaced = is_spaced;
         }
     }
 

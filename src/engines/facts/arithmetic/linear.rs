@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use super::{
-    Report, claim,
+    Reason, Report, claim,
     expression::{self, Expression, Words, is_label},
     lexer::{Kind, Relation, Token},
     number::{Exact, is_rounding},
@@ -243,8 +243,11 @@ impl Derivation {
         let letter = char::from(found.letter);
         let detail = format!("{letter} is {}, not {}", nearest.show(), found.stated.show());
         match claim::taken_back(text, tokens, place) {
+            // "If 2x = 10, then x = 4": it does not follow, whether the one is so or not.
+            None | Some(Reason::Hypothetical) => {
+                report.refute("arithmetic/false_solution", found.side.span.clone(), detail);
+            }
             Some(reason) => report.skip(Some(reason)),
-            None => report.refute("arithmetic/false_solution", found.side.span.clone(), detail),
         }
     }
 }

@@ -86,7 +86,7 @@ const CODE_LETTERS_MAX: usize = 4;
 pub const LINES_MAX: usize = 40;
 
 /// Words and signs, other than `=`, without which no claim is made. At least three bytes each, so that they are found fast.
-const TRIGGERS: [&str; 33] = [
+const TRIGGERS: [&str; 34] = [
     " < ",
     " > ",
     "≈",
@@ -120,6 +120,7 @@ const TRIGGERS: [&str; 33] = [
     " earn",
     " brings ",
     " would be ",
+    "emainder",
 ];
 
 /// Words of a block without digits in which there may be a claim all the same.

@@ -26,7 +26,7 @@ use super::{
     Reason, Report, Settings, claim,
     expression::{self, Expression, Words},
     lexer::{self, Kind, Relation, Token},
-    number::{Exact, Literal, factorial, is_rounding},
+    number::{Exact, Literal, choices, factorial, is_rounding},
     unit::{self, Unit},
 };
 use crate::text::quantity::spelled;
@@ -76,6 +76,8 @@ struct Entry {
     spelled: bool,
     #[serde(default)]
     anywhere: bool,
+    #[serde(default)]
+    within: bool,
 }
 
 /// A number, by its letter.
@@ -109,6 +111,7 @@ enum Value {
     Sum,
     Product,
     Factorial,
+    Choices,
     Root(u32),
 }
 
@@ -122,6 +125,7 @@ struct Statement {
     is_change: bool,
     is_spelled: bool,
     is_anywhere: bool,
+    is_within: bool,
 }
 
 #[derive(Debug)]
@@ -184,6 +188,7 @@ impl Known {
             is_change: entry.change,
             is_spelled: entry.spelled,
             is_anywhere: entry.anywhere,
+            is_within: entry.within,
         });
         for says in entry.says {
             let pattern = Pattern { statement, parts: parts_of(&says) };
@@ -220,6 +225,7 @@ fn value_of(text: &str) -> Option<Value> {
         "sum" => Value::Sum,
         "product" => Value::Product,
         "factorial" => Value::Factorial,
+        "choices" => Value::Choices,
         "square_root" => Value::Root(2),
         "cube_root" => Value::Root(3),
         formula => {
@@ -382,6 +388,7 @@ fn items<'t>(text: &'t str, tokens: &[Token]) -> Vec<Item<'t>> {
 fn text_of<'t>(text: &'t str, token: &Token) -> Cow<'t, str> {
     let own = &text[token.span.clone()];
     match token.kind {
+        _ if own == "\u{2014}" => Cow::Borrowed(","),
         Kind::Boundary => Cow::Borrowed("\n"),
         Kind::Relation(Relation::Equal) if own.starts_with(|c: char| c.is_ascii_alphabetic()) => "equals".into(),
         _ if own.bytes().any(|byte| byte.is_ascii_uppercase()) => own.to_ascii_lowercase().into(),
@@ -430,10 +437,12 @@ fn number_at(text: &str, tokens: &[Token], start: usize) -> Option<(Number, usiz
     }
     let mut is_scaled = literal.is_scaled;
     if !is_spelled && !is_fraction {
-        const SCALES: [(&str, i64); 4] = [("hundred", 2), ("thousand", 3), ("million", 6), ("billion", 9)];
-        let power = word_at(text, tokens, at).and_then(|word| SCALES.iter().find(|(name, _)| *name == word));
-        if let Some((_, power)) = power {
-            literal = literal.scaled(&Exact::whole(10).pow(*power)?)?;
+        // "500k" needs no money.
+        let is_thousands = |word: &str| word == "k" && tokens.get(at).is_some_and(|token| !token.is_spaced);
+        let power = word_at(text, tokens, at)
+            .and_then(|word| if is_thousands(&word) { Some(3) } else { spelled::scale(&word) });
+        if let Some(power) = power {
+            literal = literal.scaled(&Exact::whole(10).pow(i64::from(power))?)?;
             is_scaled = true;
             at += 1;
         }
@@ -523,6 +532,11 @@ impl<'i> Match<'i> {
         let values: Vec<Exact> = statement.values.iter().filter_map(|value| self.value(value, None)).collect();
         let value = values.first()?;
         let stated = &said.literal;
+        let is_below = |number: &&Number| number.literal.value.compare(&stated.value).is_le();
+        let below = self.list.iter().copied().filter(|number| is_below(number)).count();
+        if statement.is_within && (below == 0 || below == self.list.len()) {
+            return None;
+        }
         let holds = |value: &Exact| {
             if settings.strict {
                 value.compare(&stated.value).is_eq()
@@ -590,6 +604,7 @@ impl<'i> Match<'i> {
                 upper.add(sorted.get(middle.checked_sub(1)?)?)?.div(&Exact::whole(2))
             }
             Value::Factorial => factorial(first()?.to_whole()?),
+            Value::Choices => choices(first()?.to_whole()?, self.numbers.get(&b'b')?.0.literal.value.to_whole()?),
             Value::Root(degree) => {
                 /// Digits of a root that is not rational.
                 const DIGITS: i64 = 1_000_000_000;
@@ -682,8 +697,11 @@ impl<'i> Match<'i> {
             return Some(Ok(()));
         }
         // Days of eight hours, weeks of five days.
+        let is_working = |share: &Exact| values[0].mul(share).is_some_and(|value| value.compare(&stated.value).is_eq());
+        let shares = [Exact::fraction(8, 24), Exact::fraction(5, 7), Exact::fraction(40, 168)];
+        let is_day_or_more = days_of(own).is_some_and(|days| days.compare(&Exact::whole(1)).is_ge());
         let is_working_time = [own, other].iter().all(|unit| calendar(*unit) == unit::TIME)
-            && a.literal.value.to_whole() == Some(1)
+            && (a.literal.value.to_whole() == Some(1) && is_day_or_more || shares.iter().any(is_working))
             && values[0].compare(&stated.value).is_gt();
         if values.iter().any(near) || is_working_time {
             return Some(Err(Outcome::Doubtful));
@@ -902,11 +920,12 @@ impl<'i, 't> Matcher<'i, 't> {
     /// "2, 3, and 4"
     fn list(&mut self, part: usize, mut at: usize, may_end: &dyn Fn(usize) -> bool) -> Option<usize> {
         let mut list = Vec::new();
+        let mut before = at;
         while list.len() < OPERANDS_MAX {
-            let number = self.number(at).filter(|number| number.is_plain() && !number.is_fraction)?;
+            let Some(number) = self.number(at).filter(|number| number.is_plain() && !number.is_fraction) else { break };
             list.push(number);
             at += 1;
-            let before = at;
+            before = at;
             at += usize::from(self.text(at) == Some(","));
             at += usize::from(self.text(at) == Some("and"));
             if at == before {
@@ -916,8 +935,9 @@ impl<'i, 't> Matcher<'i, 't> {
         if list.len() < 2 {
             return None;
         }
+        // A comma behind the last number is none of the list.
         self.found.list = list;
-        self.fits(part + 1, at, may_end)
+        self.fits(part + 1, before, may_end)
     }
 
     fn noun(&mut self, index: usize, part: usize, at: usize, may_end: &dyn Fn(usize) -> bool) -> Option<usize> {
@@ -1019,6 +1039,20 @@ mod tests {
             ("The factorial of 5 is 100.", "100"),
             ("100 °C is 200 °F.", "200"),
             ("If you increase 200 by 15%, you get 240.", "240"),
+            ("If traffic grows by 10% from 5,000 visits, it reaches 5,050 visits.", "5,050"),
+            ("Adding 19% VAT to €100 gives €120.", "€120"),
+            ("Churn dropped from 8% to 6%, i.e. a decline of 2.5 percentage points.", "2.5"),
+            ("Scores: 70, 80, 96. The mean is 84.", "84"),
+            ("He drove 150 miles in 3 hours, so his average speed was 45 mph.", "45"),
+            ("Each box holds 24 cans and we have 6 boxes, so that is 134 cans in total.", "134"),
+            ("5 choose 2 is 12.", "12"),
+            ("38 divided by 5 leaves a remainder of 2.", "2"),
+            ("Tickets cost $12 each, so 7 tickets cost $94.", "$94"),
+            ("There are 50 minutes in an hour.", "50"),
+            ("Turnover fell from 500k to 450k, a drop of 15%.", "15%"),
+            ("The rent went from $1,000 to $1,150 — a 12% increase.", "12%"),
+            ("Three dozen eggs are 48 eggs.", "48"),
+            ("The plank is 2.5 m (25 cm) long.", "25"),
         ] {
             check(text, &[wrong]);
         }
@@ -1050,6 +1084,10 @@ mod tests {
             "Suppose the average of 3, 4 and 8 is 6.",
             "1 pound is 100 pence.",
             "Nearly 3/4 of 60 is 40.",
+            "We had 200, 300 and 400 requests, on average 260 when weighted.",
+            "The rooms are 3, 4 and 5. Their average is 12.",
+            "It takes 2 weeks (10 days) of work.",
+            "Churn dropped from 8% to 6%, a decline of 25%.",
             "About half of 20 is 12.",
             "9 out of 10 dentists agree, which is 95% confidence.",
         ] {
