@@ -187,13 +187,16 @@ fn tr_phone_number(candidate: &Candidate<'_>) -> Checked {
 
 /// Numbers of a date, the month's name as its number.
 fn parts(text: &str) -> Vec<(u32, usize)> {
-    const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    /// Signs of Chinese, Japanese and Korean dates: year, month, day.
+    const SIGNS: [char; 6] = ['年', '月', '日', '년', '월', '일'];
+    static MONTHS: LazyLock<Vec<(&str, u32)>> =
+        LazyLock::new(|| labels::words("month").zip((1..=12).cycle()).collect());
+    let words = text.split(|c: char| !c.is_alphanumeric() || SIGNS.contains(&c)).filter(|word| !word.is_empty());
     words
         .filter_map(|word| {
-            let lower = word.to_ascii_lowercase();
-            let month = MONTHS.iter().position(|month| lower.starts_with(month)).map(|at| (at as u32 + 1, 0));
-            let digits = lower.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+            let lower = labels::lower(word);
+            let month = MONTHS.iter().find(|(month, _)| lower.starts_with(month)).map(|(_, number)| (*number, 0));
+            let digits = lower.trim_end_matches(char::is_alphabetic);
             month.or_else(|| digits.parse().ok().map(|number| (number, digits.len())))
         })
         .collect()
@@ -201,11 +204,11 @@ fn parts(text: &str) -> Vec<(u32, usize)> {
 
 /// The year, month and day that a text may name; the year 0 where it names none.
 fn day_of(text: &str) -> Option<(u32, u32, u32)> {
-    let date = text
-        .split(['T', 't'])
-        .next()
-        .filter(|date| date.len() >= 8 && date.as_bytes()[0].is_ascii_digit())
-        .unwrap_or(text);
+    // What stands behind the T between two digits is the time.
+    let bytes = text.as_bytes();
+    let is_time =
+        |at: &usize| matches!(bytes[*at..], [a, b'T' | b't', b, ..] if a.is_ascii_digit() && b.is_ascii_digit());
+    let date = (0..bytes.len()).find(is_time).map_or(text, |at| &text[..=at]);
     let days: &[(u32, u32, u32)] = match *parts(date).as_slice() {
         [(year, 4), (month, _), (day, _), ..] => &[(year, month, day)],
         // Only names of months have no digits.
