@@ -99,7 +99,7 @@ impl Keywords {
     /// These words, by their index; the empty ones and those beyond the limit are never found.
     pub fn of<W: AsRef<str>>(words: &[W]) -> Keywords {
         let words: Vec<Box<[u8]>> = words.iter().map(|word| word.as_ref().as_bytes().into()).collect();
-        let (mut calls, mut singles) = (Vec::new(), Vec::new());
+        let (mut called, mut singles) = (Vec::new(), Vec::new());
         for (index, word) in (0..).zip(&words) {
             match word.len() {
                 1 => {
@@ -109,35 +109,41 @@ impl Keywords {
                     }
                 }
                 2..=WORD_BYTES_MAX => {
-                    calls.extend(grams_of(word).into_iter().map(|(gram, to_end)| (gram, Call { word: index, to_end })));
+                    grams_of(word, |gram, to_end| called.push((gram, Call { word: index, to_end })));
                 }
                 _ => {}
             }
         }
-        calls.sort_by_key(|(gram, _)| *gram);
         let mut grams: Box<[u64; TABLE_WORDS]> = Box::new([0; TABLE_WORDS]);
-        let mut calls_of = Vec::new();
-        for (index, (gram, _)) in (0..).zip(&calls) {
-            if index == 0 || calls[index as usize - 1].0 != *gram {
-                grams[(gram >> 6) as usize] |= 1 << (gram & 63);
-                calls_of.push(index);
-            }
+        for (gram, _) in &called {
+            grams[(gram >> 6) as usize] |= 1 << (gram & 63);
         }
-        calls_of.push(calls.len() as u32);
         let mut before = 0;
         let grams_before = grams.iter().map(|bits| {
             before += bits.count_ones();
             before - bits.count_ones()
         });
-        let grams_before = grams_before.collect();
-        Keywords {
-            words,
-            grams,
-            grams_before,
-            calls_of,
-            calls: calls.into_iter().map(|(_, call)| call).collect(),
-            singles,
+        let grams_before: Box<[u32]> = grams_before.collect();
+        // The calls in the order of their grams, without comparing any: short words have a thousand of them each.
+        let index_of = |gram: u32| {
+            let (cell, bit) = ((gram >> 6) as usize, gram & 63);
+            (grams_before[cell] + (grams[cell] & ((1 << bit) - 1)).count_ones()) as usize
+        };
+        let mut calls_of = vec![0; before as usize + 2];
+        for (gram, _) in &called {
+            calls_of[index_of(*gram) + 2] += 1;
         }
+        for index in 1..calls_of.len() {
+            calls_of[index] += calls_of[index - 1];
+        }
+        let mut calls = vec![Call { word: 0, to_end: 0 }; called.len()];
+        for (gram, call) in called {
+            let place: &mut u32 = &mut calls_of[index_of(gram) + 1];
+            calls[*place as usize] = call;
+            *place += 1;
+        }
+        calls_of.pop();
+        Keywords { words, grams, grams_before, calls_of, calls, singles }
     }
 
     /// Every place of every word, also where they overlap, in the order of their beginnings, then of the words.
@@ -216,34 +222,44 @@ fn next(gram: u32, class: u32) -> u32 {
 
 /// The grams by which a word is found, and how far behind its first byte they end: for each parity of the place where it
 /// begins, the rarest gram in it, or, when it is too short for that, whatever may stand before or behind it.
-fn grams_of(word: &[u8]) -> Vec<(u32, u32)> {
+fn grams_of(word: &[u8], mut take: impl FnMut(u32, u32)) {
     let class = |byte: &u8| u32::from(CLASS_OF[usize::from(*byte)]);
     let gram = |bytes: &[u8]| bytes.iter().fold(0, |gram, byte| gram << CLASS_BITS | class(byte));
     let frequency =
         |bytes: &[u8]| bytes.iter().map(|byte| u64::from(FREQUENCY_OF[usize::from(*byte)])).product::<u64>();
     // A part of the word with every class on either side; `start` is where its gram begins, from the byte before the word.
-    let open = |part: &[u8], start: usize| {
+    let mut open = |part: &[u8], start: usize| {
         let behind = GRAM_BYTES - part.len() - usize::from(start == 0);
         let before = if start == 0 { 0..CLASSES } else { 0..1 };
         let (part_bits, behind_bits) = (CLASS_BITS * part.len() as u32, CLASS_BITS * behind as u32);
         let middle = gram(part) << behind_bits;
-        let all = before.flat_map(move |class| (0..1 << behind_bits).map(move |last| (class, last)));
-        let grams = all.map(move |(class, last)| class << (part_bits + behind_bits) | middle | last);
-        grams.map(|gram| (gram, (start + GRAM_BYTES - 2) as u32)).collect::<Vec<_>>()
+        for class in before {
+            for last in 0..1 << behind_bits {
+                take(class << (part_bits + behind_bits) | middle | last, (start + GRAM_BYTES - 2) as u32);
+            }
+        }
     };
     match word.len() {
-        0..GRAM_BYTES => [open(word, 0), open(word, 1)].concat(),
+        0..GRAM_BYTES => {
+            open(word, 0);
+            open(word, 1);
+        }
         GRAM_BYTES => {
             let (first, last) = (&word[..GRAM_BYTES - 1], &word[1..]);
-            let other = if frequency(first) < frequency(last) { open(first, 0) } else { open(last, 2) };
-            [vec![(gram(word), GRAM_BYTES as u32 - 1)], other].concat()
+            if frequency(first) < frequency(last) {
+                open(first, 0)
+            } else {
+                open(last, 2)
+            }
+            take(gram(word), GRAM_BYTES as u32 - 1);
         }
         _ => {
             let both = |five: &[u8]| frequency(&five[..GRAM_BYTES]) + frequency(&five[1..]);
             let rarest = word.windows(GRAM_BYTES + 1).enumerate().min_by_key(|(_, five)| both(five));
             let (at, five) = rarest.unwrap_or((0, word));
             let end = (at + GRAM_BYTES - 1) as u32;
-            vec![(gram(&five[..GRAM_BYTES]), end), (gram(&five[1..=GRAM_BYTES]), end + 1)]
+            take(gram(&five[..GRAM_BYTES]), end);
+            take(gram(&five[1..=GRAM_BYTES]), end + 1);
         }
     }
 }
