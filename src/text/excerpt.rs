@@ -182,6 +182,9 @@ impl Region {
 
     /// Digits and what may separate them.
     fn digit_runs(&self) -> Vec<Range<usize>> {
+        if !self.chars.iter().any(|(_, character)| character.is_numeric()) {
+            return Vec::new();
+        }
         let is_digit = |index: &usize| self.chars[*index].1.is_numeric();
         let runs = self.runs(|character| character.is_numeric() || separates_digits(character));
         let within = runs.into_iter().filter_map(|run| {
@@ -196,6 +199,10 @@ impl Region {
     fn token_runs(&self) -> Vec<Range<usize>> {
         let mut runs = self.runs(is_token);
         runs.retain(|run| {
+            // Most runs are words.
+            if run.len() < TOKEN_CHARS_MIN {
+                return false;
+            }
             let visible = || self.chars[run.clone()].iter().map(|pair| pair.1).filter(|c| !is_invisible(*c));
             let mixed = visible().any(char::is_alphabetic) && visible().any(char::is_numeric);
             visible().count() >= TOKEN_CHARS_MIN && (mixed || self.is_cut(run))
@@ -205,6 +212,10 @@ impl Region {
 
     /// What stands around an at sign, when something does on both sides.
     fn addresses(&self) -> Vec<Range<usize>> {
+        // An at sign, or the beginning of one that is encoded.
+        if !self.chars.iter().any(|(_, character)| matches!(character, '@' | '\u{FF20}' | '%')) {
+            return Vec::new();
+        }
         let mut runs = self.runs(is_address);
         runs.retain(|run| {
             let text: String = self.chars[run.clone()].iter().map(|pair| pair.1).collect();

@@ -69,6 +69,69 @@ static PLACEHOLDERS: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a pattern of this crate")
 });
 
+/// Words with which a placeholder in square brackets begins.
+const IN_BRACKETS: [&str; 23] = [
+    "your",
+    "insert",
+    "enter",
+    "customer",
+    "client",
+    "recipient",
+    "company",
+    "user",
+    "agent",
+    "first",
+    "last",
+    "full",
+    "order",
+    "tracking",
+    "account",
+    "ticket",
+    "invoice",
+    "product",
+    "name",
+    "date",
+    "amount",
+    "placeholder",
+    "link here",
+];
+/// The same in angle brackets.
+const IN_ANGLES: [&str; 12] =
+    ["insert", "enter", "your", "customer", "client", "company", "user", "order", "account", "name", "date", "amount"];
+
+/// Whether [`PLACEHOLDERS`] may match at the beginning of `rest`. The pattern takes long to build, and most texts with brackets
+/// hold no placeholder.
+fn may_begin(rest: &[u8]) -> bool {
+    /// Bytes of the longest word that begins one.
+    const WORD_BYTES_MAX: usize = 11;
+    let begins = |inner: &[u8], word: &str| {
+        inner.get(..word.len()).is_some_and(|there| there.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    // Words and what may stand between them, to the bracket.
+    let is_closed = |inner: &[u8], close: u8| {
+        let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || b" _-'/".contains(byte) || !byte.is_ascii();
+        inner.get(inner.iter().take_while(is_word).count()) == Some(&close)
+    };
+    // Letters of other scripts that are the same in another case are left to the pattern.
+    let is_foreign = |inner: &[u8]| !inner[..inner.len().min(WORD_BYTES_MAX)].is_ascii();
+    match rest {
+        [b'{', b'{' | b'%', ..] | [b'$', b'{', ..] | [b'<', b'%' | b'<', ..] => true,
+        [b'%', b'(' | b's' | b'A'..=b'Z', ..] => true,
+        [b'{', inner @ ..] => {
+            let length = inner.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+            let name = &inner[..length];
+            let is_name =
+                name.contains(&b'_') || ["ame", "ate", "d", "ber"].iter().any(|end| name.ends_with(end.as_bytes()));
+            is_name && inner.get(length) == Some(&b'}')
+        }
+        [b'[', inner @ ..] => {
+            is_foreign(inner) || is_closed(inner, b']') && IN_BRACKETS.iter().any(|word| begins(inner, word))
+        }
+        [b'<', inner @ ..] => is_closed(inner, b'>') && IN_ANGLES.iter().any(|word| begins(inner, word)),
+        _ => [&b"TODO"[..], b"FIXME", b"TBD"].iter().any(|word| rest.starts_with(word)),
+    }
+}
+
 /// Empty values where names, numbers and amounts stand.
 static EMPTY: LazyLock<Regex> = LazyLock::new(|| {
     const NOTHING: &str = "(?:undefined|null|NULL|None|NaN|nil)";
@@ -100,10 +163,10 @@ fn unfilled(text: &str, code: &[Range<usize>]) -> Vec<Range<usize>> {
     let begin = text.len() - text.trim_start().len();
     // The pattern is slow where nothing is found: it is asked only where a placeholder may begin, outside of code.
     let begins = |&(at, byte): &(usize, u8)| match byte {
-        b'{' | b'[' | b'<' | b'$' | b'%' => !code::is_within(code, at),
+        b'{' | b'[' | b'<' | b'$' | b'%' => may_begin(&text.as_bytes()[at..]) && !code::is_within(code, at),
         b'l' | b'L' => text.get(at..at + 11).is_some_and(|word| word.eq_ignore_ascii_case("lorem ipsum")),
         // An order to oneself is one where an answer begins with it.
-        b'T' | b'F' => at == begin,
+        b'T' | b'F' => at == begin && may_begin(&text.as_bytes()[at..]),
         _ => false,
     };
     let mut after = 0;
