@@ -407,4 +407,14 @@ mod tests {
             check(prompt, response, false);
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn the_pattern_is_asked_wherever_it_may_match(
+            text in "[{\\[<$%]{1,2}(your|Insert|customer|ORDER|first name|name|order_id|userId|orderDate|No|%s|if|x|link here|date's| |_|-|é|1){1,4}[}\\]>%s)]{1,2}|(TODO|FIXME|TBD|TOD)[a ]?"
+        ) {
+            let is_match = PLACEHOLDERS.is_match(&text);
+            proptest::prop_assert!(!is_match || may_begin(text.as_bytes()), "{}", text);
+        }
+    }
 }
