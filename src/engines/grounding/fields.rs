@@ -3,7 +3,8 @@
 //! **Formula**: every leaf becomes a line "key in words: value.", and every object inside of another begins with its key; true,
 //! false and null read yes, no and unknown; a string longer than [`LONG_STRING_BYTES`] stands as it is. A sentence mentions a yes/no field when it holds all words of its
 //! key (without general ones such as `good` or `for`), or the words in one. It is *flipped* when the field is true and
-//! the mention is denied, or false and is not; a null is *asserted* when the mention is not denied. A denial reaches
+//! the mention is denied, or false and is not; a null is *asserted* when the mention is not denied, and *denied* when it
+//! is: what is unknown neither holds nor fails. A denial reaches
 //! [`DENIAL_BEFORE`] words ahead and [`DENIAL_BEHIND`] back, and not beyond "but" and its like.
 //!
 //! Hours: an object whose keys are days and whose values hold two times. In conflict are a time that no day has, a day
@@ -435,6 +436,8 @@ pub struct Conflicts {
     pub flipped: u32,
     /// Fields of unknown value that are said to hold.
     pub null_asserted: u32,
+    /// Fields of unknown value that are said not to hold.
+    pub null_denied: u32,
     /// Statements on hours that are not those of the source.
     pub hours: u32,
     /// Where the first of these stands in the flattened text.
@@ -458,6 +461,10 @@ pub fn conflicts(facts: &Facts, text: &str, tokens: &[Token], numbers: &[Number]
         let at = all.and_then(|places| places.into_iter().max());
         let Some(at) = at.or_else(|| (leaf.words.len() > 1).then(|| position(leaf.joined)).flatten()) else { continue };
         mentioned.push(&leaf.group);
+        // Of several records one has it and another has not.
+        if facts.leaves.iter().any(|other| other.words == leaf.words && other.value != leaf.value) {
+            continue;
+        }
         let is_conflict = match (leaf.value, is_denied(at)) {
             (Some(true), true) | (Some(false), false) => {
                 found.flipped += 1;
@@ -465,6 +472,10 @@ pub fn conflicts(facts: &Facts, text: &str, tokens: &[Token], numbers: &[Number]
             }
             (None, false) => {
                 found.null_asserted += 1;
+                true
+            }
+            (None, true) => {
+                found.null_denied += 1;
                 true
             }
             _ => false,
@@ -670,6 +681,17 @@ mod tests {
         check("A lot of people like it.", (0, 0, 0));
         check("There is live music.", (0, 1, 0));
         check("WiFi is not available.", (1, 0, 0));
+        check("There is no music.", (0, 0, 0));
+    }
+
+    #[test]
+    fn a_denied_null_is_counted() {
+        let (_, _, facts) = facts_of(PLACE);
+        for (sentence, expected) in [("There is no live music.", 1), ("There is live music.", 0), ("No pets.", 0)] {
+            let mut list = Vec::new();
+            tokens(sentence, 0..sentence.len(), |token| list.push(token));
+            assert_eq!(conflicts(&facts, sentence, &list, &[]).null_denied, expected, "{sentence}");
+        }
     }
 
     #[test]

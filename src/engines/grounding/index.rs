@@ -109,13 +109,15 @@ pub struct Index {
     tokens: Vec<Token>,
     /// Whether the sources are in a script without blanks, wholly or in part.
     pub has_pairs: bool,
+    /// Whether most of the sources is JSON.
+    pub is_data: bool,
 }
 
 impl Index {
     /// Reads the sources of a record, its question, and the system prompt.
     pub fn read<'p>(&mut self, passages: impl Iterator<Item = &'p str>, question: &str, system: &str) {
         self.clear();
-        let mut count = 0;
+        let (mut count, mut data_bytes) = (0, 0);
         for (passage, raw) in passages.enumerate() {
             let passage = passage as u32;
             let start = self.flat.len();
@@ -126,8 +128,10 @@ impl Index {
             }
             self.flat.push('\n');
             self.sentences_of(start..self.flat.len(), passage, is_json);
+            data_bytes += if is_json { self.flat.len() - start } else { 0 };
             count = passage + 1;
         }
+        self.is_data = data_bytes * 2 > self.flat.len();
         self.question_of(question, count);
         // What the system prompt says is known, and is not asked.
         let asked = self.question_stems.len();
@@ -374,6 +378,11 @@ impl Index {
     pub fn raw_place(&self, sentence: u32) -> Option<(u32, Range<usize>)> {
         let Sentence { start, end, .. } = *self.sentences.get(sentence as usize)?;
         fields::raw_place(&self.segments, start as usize..end as usize)
+    }
+
+    /// Whether a sentence is a field of data.
+    pub fn is_field(&self, sentence: u32) -> bool {
+        self.sentences.get(sentence as usize).is_some_and(|sentence| sentence.group >= OBJECTS_FROM)
     }
 
     /// The sentence that holds a byte of the flattened text.

@@ -3,7 +3,7 @@
 //! - [`claims`]: answer → claims, with offsets and types
 //! - [`tokens`], [`idf`]: words by their stems, and how much they tell
 //! - [`index`], [`fields`], [`numbers`], [`aliases`]: what the sources say
-//! - [`support`], [`compression`]: what of a sentence they do not bear out
+//! - [`support`]: what of a sentence they do not bear out
 //! - [`lexicon`], [`polarity`]: what of it they say otherwise
 //! - [`ratios`], [`trust`]: measures → verdicts, trust score and evidence
 //!
@@ -20,13 +20,13 @@
 //! **Source**: seed 004; the lexical support in the place of its two models, and the fit, are ours.
 //!
 //! **Limits**: words are compared, not meanings: a paraphrase is an invention, and known words put together wrongly are
-//! seen only where they make the opposite of a close sentence, or swap a part of it ([`polarity`]). The stemmer, the weights and the phrases are English, and names are looked for in English answers only; scripts without blanks are compared by pairs of
-//! characters, and the detail `script` says so. Only a context votes, since the ratios were fitted on contexts; a trust
-//! score by other sources is reported without a vote. [`CLAIMS_MAX`] sentences are looked at.
+//! seen only where they make the opposite of a close sentence, or swap a part of it ([`polarity`]). The stemmer, the
+//! weights and the phrases are English, and names are looked for in English answers only; scripts without blanks are
+//! compared by pairs of characters, and the detail `script` says so. A context votes, and so does what tools answered to the only
+//! question of a conversation, each by ratios of its own; by a prompt, and in longer conversations, only a contradiction speaks. [`CLAIMS_MAX`] sentences are looked at.
 
 pub mod aliases;
 pub mod claims;
-pub mod compression;
 pub mod fields;
 pub mod idf;
 pub mod index;
@@ -46,15 +46,14 @@ use serde::{Deserialize, Serialize};
 
 use self::{
     claims::{Claim, ClaimType},
-    compression::Matcher,
     index::Index,
-    ratios::fitted,
+    ratios::{Ratios, fitted},
     support::{Scratch, Support, measure},
     tokens::Token,
     trust::{CLAIMS, ClaimVerdict, Gathered, NO_CLAIM_RATIO, RESPONSE_CLAUSES, RESPONSE_MEASURES, Reason},
 };
 use super::{About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View};
-use crate::record::{Kind, Prompt, Record};
+use crate::record::{Kind, Message, Prompt, Record};
 
 /// The engine.
 pub const ENGINE: &str = "grounding";
@@ -112,6 +111,8 @@ pub enum SourceKind {
     ToolResults,
     /// The prompt itself.
     Prompt,
+    /// Nothing: the claims are listed and not compared.
+    None,
 }
 
 impl SourceKind {
@@ -121,6 +122,7 @@ impl SourceKind {
             SourceKind::Context => "context",
             SourceKind::ToolResults => "tool_results",
             SourceKind::Prompt => "prompt",
+            SourceKind::None => "none",
         }
     }
 }
@@ -159,6 +161,13 @@ pub struct Grounding {
     pub claims: Vec<JudgedClaim>,
 }
 
+impl Grounding {
+    /// Whether the claims were compared with anything.
+    pub fn is_compared(&self) -> bool {
+        self.source != SourceKind::None
+    }
+}
+
 /// The sources of a record, in order, with their fields; empty when there are none.
 fn sources<'r>(record: &'r Record<'_>, prompt: &str, settings: &Settings) -> (SourceKind, Vec<(String, &'r str)>) {
     if !record.context.is_empty() {
@@ -169,7 +178,7 @@ fn sources<'r>(record: &'r Record<'_>, prompt: &str, settings: &Settings) -> (So
         );
     }
     if let Prompt::Messages(messages) = &record.prompt {
-        let results = messages.iter().enumerate().filter(|(_, said)| matches!(&*said.role, "tool" | "function"));
+        let results = messages.iter().enumerate().filter(|(_, said)| is_tool(said));
         let found: Vec<_> = results.map(|(at, said)| (format!("/prompt/{at}/text"), &*said.text)).collect();
         if !found.is_empty() {
             return (SourceKind::ToolResults, found);
@@ -180,6 +189,29 @@ fn sources<'r>(record: &'r Record<'_>, prompt: &str, settings: &Settings) -> (So
     }
     let field = |at: Option<usize>| at.map_or_else(|| "/prompt".to_owned(), |at| format!("/prompt/{at}/text"));
     (SourceKind::Prompt, record.prompt.texts().map(|(at, text)| (field(at), text)).collect())
+}
+
+/// Whether the answer comes right behind results of tools, to the only question of its conversation: then it rests on them.
+/// In a longer conversation it may be about anything that was said.
+fn answers_results(record: &Record<'_>) -> bool {
+    let Prompt::Messages(messages) = &record.prompt else { return false };
+    messages.last().is_some_and(is_tool) && messages.iter().filter(|said| said.role == "user").count() == 1
+}
+
+/// What was said beside the sources.
+fn asked<'v>(view: &View<'v, '_>, source: SourceKind) -> Cow<'v, str> {
+    match (source, &view.record.prompt) {
+        (SourceKind::Prompt, _) => Cow::Borrowed(""),
+        (SourceKind::ToolResults, Prompt::Messages(messages)) => {
+            let others = messages.iter().filter(|said| !is_tool(said)).map(|said| &*said.text);
+            Cow::Owned(others.collect::<Vec<_>>().join("\n"))
+        }
+        _ => Cow::Borrowed(view.prompt_text),
+    }
+}
+
+fn is_tool(said: &Message<'_>) -> bool {
+    matches!(&*said.role, "tool" | "function")
 }
 
 /// Whether a prompt says, at one of its ends, that it hands a text over.
@@ -197,10 +229,8 @@ fn hands_over(prompt: &str) -> bool {
 #[derive(Default)]
 struct Room {
     index: Index,
-    matcher: Matcher,
     scratch: Scratch,
     tokens: Vec<Token>,
-    costs: Vec<f64>,
 }
 
 thread_local! {
@@ -241,6 +271,8 @@ pub struct Examined {
     pub relevance: Vec<f64>,
     /// Whether the sources are in a script without blanks, wholly or in part.
     pub has_pairs: bool,
+    /// Whether most of the sources is data.
+    pub is_data: bool,
     /// Sentences that were not looked at.
     pub beyond: usize,
     /// Tokens of the answer.
@@ -257,7 +289,7 @@ pub fn examine<'p>(
     system: &str,
 ) -> Examined {
     ROOM.with_borrow_mut(|room| {
-        let Room { index, matcher, scratch, tokens, costs } = room;
+        let Room { index, scratch, tokens } = room;
         let count = passages.len().min(RELEVANCES_MAX);
         index.read(passages, question, system);
         let lexicon = lexicon::of_texts(&[text, &index.flat]);
@@ -265,30 +297,29 @@ pub fn examine<'p>(
         let mut found = claims::claims(text, code);
         let beyond = found.len().saturating_sub(CLAIMS_MAX);
         found.truncate(CLAIMS_MAX);
-        let pieces: Vec<Range<usize>> = found.iter().map(|claim| claim.span.clone()).collect();
-        let (with, alone) = matcher.costs(index.flat.as_bytes(), text.as_bytes(), &pieces, costs);
         let mut gathered = Gathered::default();
         let mut count_of_tokens = 0;
-        let last = found.len().saturating_sub(1).max(1) as f64;
+        let (places, is_data) = (found.len() as f64 + 1.0, index.is_data);
+        let ratios = fitted().of_sentences(is_data);
         let is_code = |claim: &Claim| {
             let from = code.partition_point(|code| code.end <= claim.span.start);
             code.get(from).is_some_and(|code| code.start <= claim.span.start)
         };
-        let sentences = found.into_iter().zip(costs.iter()).enumerate().map(|(place, (claim, cost))| {
+        let sentences = found.into_iter().enumerate().map(|(place, claim)| {
             let span = claim.span.clone();
             tokens.clear();
             tokens::tokens(text, span.clone(), |token| tokens.push(token));
             count_of_tokens += tokens.len();
             let mut support = support::of_sentence(index, text, span.clone(), tokens, scratch);
-            support.measures[measure::PLACE] = place as f64 / last;
-            support.measures[measure::LITERAL] = cost / span.len() as f64;
-            let unsupported = trust::unsupported(&support, &fitted().sentence);
+            support.measures[measure::PLACE] = (place as f64 + 1.0) / places;
             // "Here are the dates:" announces and says nothing.
             let announces = text[span.clone()].ends_with(':');
             if !claim.is_meta && !claim.is_question && !announces && !is_code(&claim) {
                 support.conflict = support::conflict(index, text, span.clone(), tokens, lexicon, scratch);
                 support.best = support.conflict.as_ref().map(|(sentence, _)| *sentence).or(support.best);
+                support.measures[measure::OPPOSITE] = f64::from(u8::from(support.conflict.is_some()));
             }
+            let unsupported = trust::unsupported(&support, ratios);
             let evidence = support.best.and_then(|best| index.raw_place(best));
             let measured = Measured { claim, support, unsupported, evidence };
             if measured.counts() {
@@ -305,11 +336,11 @@ pub fn examine<'p>(
             let otherwise = || answered(index, question, said, start, lexicon, scratch);
             only.support.conflict = only.support.conflict.take().or_else(otherwise);
         }
-        let compression = if alone > 0.0 { with / alone } else { 0.0 };
         let relevance = index.relevance(count).unwrap_or_default();
         Examined {
             sentences,
-            measures: gathered.measures(compression),
+            measures: gathered.measures(),
+            is_data,
             relevance,
             has_pairs: index.has_pairs,
             beyond,
@@ -360,16 +391,19 @@ impl GroundingEngine {
     fn judge(&self, view: &View<'_, '_>, text: &str) -> Assessment {
         let (source, passages) = sources(view.record, view.prompt_text, &self.settings);
         if passages.is_empty() {
-            return Assessment::not_assessed("no sources");
+            let mut assessment = Assessment::not_assessed("no sources");
+            let listed = self.settings.list_claims.then(|| listed(text, &view.response.code));
+            assessment.grounding = listed.filter(|found| !found.claims.is_empty()).map(Box::new);
+            return assessment;
         }
-        let question = if source == SourceKind::Prompt { "" } else { view.prompt_text };
+        let question = asked(view, source);
         let system = view.record.system.as_deref().unwrap_or_default();
         let texts = || passages.iter().map(|(_, text)| *text);
         let fields: Vec<&str> = passages.iter().map(|(field, _)| field.as_str()).collect();
         // An answer that is data is compared value by value.
         let data = Data::of(text);
         let (said, code) = data.as_ref().map_or((text, &view.response.code[..]), |data| (&*data.lines, &[][..]));
-        let mut examined = examine(said, code, texts(), question, system);
+        let mut examined = examine(said, code, texts(), &question, system);
         let is_short = data.is_some() || examined.tokens < trust::SHORT_TOKENS_MAX;
         let mut grounding = judged(&examined, said, source, &fields, data.is_some());
         if let Some(data) = &data {
@@ -407,7 +441,16 @@ impl GroundingEngine {
         }
         assessment.findings = findings(&grounding);
         if source == SourceKind::Context || self.settings.other_sources_vote {
-            assessment.signals = if is_short { Vec::new() } else { signals(&examined.measures) };
+            let rests_on_it =
+                source == SourceKind::Context || (source == SourceKind::ToolResults && answers_results(view.record));
+            let ratios = match source {
+                SourceKind::ToolResults => &fitted().tool_results,
+                _ => &fitted().response,
+            };
+            // Any other answer may rest on more: only what it contradicts speaks.
+            let ratios = rests_on_it.then_some(ratios);
+            let measured = ratios.filter(|_| !is_short);
+            assessment.signals = measured.map(|ratios| signals(&examined.measures, ratios)).unwrap_or_default();
             if supported == 0 {
                 // What speaks for an answer of which no claim holds is chance.
                 assessment.signals.iter_mut().for_each(|signal| {
@@ -418,8 +461,10 @@ impl GroundingEngine {
             if speaks && assessment.findings.is_empty() {
                 assessment.findings.extend(weakest(&grounding));
             }
-            if is_short || supported == 0 {
-                assessment.signals.push(of_claims(&grounding, is_short));
+            let has_claims = is_short || supported == 0;
+            if has_claims && (rests_on_it || contradicted > 0) {
+                let is_prose = data.is_none() && examined.sentences.iter().any(|sentence| sentence.claim.is_claim);
+                assessment.signals.push(of_claims(&grounding, is_short, is_prose));
             }
             if !is_short {
                 assessment.signals.extend(hallucination(&grounding));
@@ -428,6 +473,29 @@ impl GroundingEngine {
         assessment.grounding = Some(Box::new(grounding));
         assessment
     }
+}
+
+/// The claims of an answer with their types, without anything to compare them with.
+fn listed(text: &str, code: &[Range<usize>]) -> Grounding {
+    let mut counts = [0; 4];
+    let mut kept = Vec::new();
+    for claim in claims::claims(text, code).into_iter().filter(|claim| claim.is_claim).take(CLAIMS_MAX) {
+        counts[ClaimVerdict::NotAssessed as usize] += 1;
+        if kept.len() >= CLAIMS_KEPT_MAX {
+            continue;
+        }
+        let reason = match claim {
+            Claim { is_meta: true, .. } => Reason::HonestUncertainty,
+            Claim { has_outside_phrase: true, .. } => Reason::OutsideKnowledge,
+            Claim { is_question: true, .. } => Reason::Question,
+            Claim { claim_type: ClaimType::Structured, .. } => Reason::NotProse,
+            _ => Reason::NoSources,
+        };
+        let (verdict, part, evidence) = (ClaimVerdict::NotAssessed, None, None);
+        let Claim { span, claim_type, .. } = claim;
+        kept.push(JudgedClaim { span, claim_type, verdict, reason, support: 0.0, part, evidence });
+    }
+    Grounding { source: SourceKind::None, trust_score: 0.0, counts, relevance: Vec::new(), claims: kept }
 }
 
 /// The verdicts on the claims of an answer.
@@ -439,7 +507,7 @@ fn judged(examined: &Examined, text: &str, source: SourceKind, fields: &[&str], 
     let mut claims = Vec::new();
     for sentence in examined.sentences.iter().filter(|sentence| is_value || is_data || sentence.claim.is_claim) {
         let Measured { claim, support, evidence, .. } = sentence;
-        let unsupported = trust::of_claim(sentence.unsupported, &fitted().sentence);
+        let unsupported = trust::of_claim(sentence.unsupported, fitted().of_sentences(examined.is_data));
         let said = &text[claim.span.clone()];
         let is_row = claim.claim_type == ClaimType::Structured && said.starts_with('|');
         let (verdict, reason) = if (is_value || is_data || is_row) && !claim.is_meta && !claim.is_question {
@@ -507,7 +575,8 @@ fn hallucination(grounding: &Grounding) -> Option<Signal> {
     let ratio_of = |claim: &JudgedClaim| match claim.reason {
         Reason::NumberDiffers | Reason::OutsideKnowledge => HALLUCINATION_RATIO,
         Reason::SaysOpposite | Reason::NameDiffers | Reason::UnitDiffers => OPPOSITE_RATIO,
-        Reason::FieldSaysOtherwise => FLIPPED_RATIO,
+        // A tool's record has fields of many things.
+        Reason::FieldSaysOtherwise if grounding.source != SourceKind::ToolResults => FLIPPED_RATIO,
         _ => 0.0,
     };
     let claim = grounding.claims.iter().rev().max_by(|a, b| ratio_of(a).total_cmp(&ratio_of(b)))?;
@@ -516,8 +585,8 @@ fn hallucination(grounding: &Grounding) -> Option<Signal> {
     (ratio.0 > 0.0).then(|| signal.fire(1.0, claim.reason.clause()))
 }
 
-/// What the claims say of an answer, the worst of them.
-fn of_claims(grounding: &Grounding, is_short: bool) -> Signal {
+/// What the claims say of an answer, the worst of them. The measures of a sentence tell how bad it is, within bounds.
+fn of_claims(grounding: &Grounding, is_short: bool, is_prose: bool) -> Signal {
     let rank = |claim: &JudgedClaim| match (claim.verdict, claim.reason) {
         (ClaimVerdict::Contradicted, _) => 0,
         (ClaimVerdict::Unsupported, Reason::WordsNotInSource | Reason::WordsNotTogether) => 2,
@@ -525,11 +594,18 @@ fn of_claims(grounding: &Grounding, is_short: bool) -> Signal {
         (ClaimVerdict::Unsupported, _) => 1,
         (ClaimVerdict::Supported | ClaimVerdict::NotAssessed, _) => 3,
     };
-    let worst = grounding.claims.iter().min_by_key(|claim| rank(claim));
+    let worst = grounding.claims.iter().min_by(|a, b| rank(a).cmp(&rank(b)).then(a.support.total_cmp(&b.support)));
     let rank = worst.map_or(3, rank);
-    let ratio = if is_short { trust::SHORT_RATIOS[rank] } else { NO_CLAIM_RATIO };
+    let is_of_tools = grounding.source == SourceKind::ToolResults;
+    let none = if is_of_tools { trust::TOOL_CLAIM_RATIO } else { NO_CLAIM_RATIO };
+    let ratio = match rank {
+        1 | 2 if is_of_tools && is_short => trust::TOOL_CLAIM_RATIO,
+        _ if is_short && is_prose => worst.map_or(1.0, |claim| trust::short_ratio(rank, 1.0 - claim.support)),
+        _ if is_short => trust::SHORT_RATIOS[rank],
+        _ => none,
+    };
     // No claim holds: never better than nothing known.
-    let ratio = if grounding.trust_score == 0.0 { ratio.max(NO_CLAIM_RATIO) } else { ratio };
+    let ratio = if grounding.trust_score == 0.0 { ratio.max(none) } else { ratio };
     let signal = Signal::absent(CLAIMS, Question::Fabricated, Tier::Zero, (ratio, RatioSource::Fitted));
     let mut signal =
         if ratio > 1.0 { signal.fire(1.0, worst.map_or("", |claim| claim.reason.clause())) } else { signal };
@@ -572,8 +648,8 @@ impl Data {
 }
 
 /// The evidence of an answer.
-fn signals(measures: &[f64; RESPONSE_MEASURES.len()]) -> Vec<Signal> {
-    let adds = trust::contributions(measures, fitted());
+fn signals(measures: &[f64; RESPONSE_MEASURES.len()], ratios: &Ratios) -> Vec<Signal> {
+    let adds = trust::contributions(measures, ratios);
     let mut signals = Vec::with_capacity(RESPONSE_MEASURES.len());
     for (index, id) in RESPONSE_MEASURES.into_iter().enumerate() {
         let ratio = (adds[index].exp(), RatioSource::Fitted);
@@ -621,13 +697,17 @@ impl Engine for GroundingEngine {
 pub struct Settings {
     /// Bytes from which a prompt that hands a text over is a source.
     pub prompt_bytes_min: usize,
-    /// Whether a trust score by tool results or by the prompt has a vote; the ratios were fitted on contexts.
+    /// Whether claims compared with tool results or with the prompt have a vote: results of tools by ratios of their own where
+    /// they answer the only question of a conversation, else only what is contradicted.
     pub other_sources_vote: bool,
+    /// Whether the claims of an answer and their types are listed where there is nothing to compare them with, too. `explain`
+    /// does so by itself.
+    pub list_claims: bool,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { prompt_bytes_min: PROMPT_BYTES_MIN, other_sources_vote: false }
+        Settings { prompt_bytes_min: PROMPT_BYTES_MIN, other_sources_vote: true, list_claims: false }
     }
 }
 
@@ -690,6 +770,65 @@ mod tests {
     fn words_that_claim_nothing_are_not_assessed() {
         for answer in ["No.", "You're welcome!", "Hello! How can I help you?", "The documents do not mention this."] {
             assert_eq!(of(DOCUMENT, "Thanks!", answer), None, "{answer}");
+        }
+    }
+
+    #[test]
+    fn claims_are_listed_without_sources_on_request() {
+        let record = serde_json::json!({"prompt": "?", "response": "The sum is 3 + 4 = 7. Lisbon lies on the coast."});
+        for (list_claims, expected) in [(true, Some(vec!["mathematical", "factual"])), (false, None)] {
+            let engine = GroundingEngine::new(Settings { list_claims, ..Settings::default() });
+            let found = with_view(&record.to_string(), |view| engine.assess(view)).unwrap();
+            assert!(matches!(found.status, Status::NotAssessed { .. }) && found.signals.is_empty());
+            let types = |found: Box<Grounding>| found.claims.iter().map(|claim| claim.claim_type.as_str()).collect();
+            assert_eq!(found.grounding.map(types), expected);
+        }
+    }
+
+    #[test]
+    fn tools_speak_against_an_answer_and_prompts_only_by_a_contradiction() {
+        let of = |messages: serde_json::Value, answer: &str| {
+            let record = serde_json::json!({"messages": messages, "response": answer});
+            with_view(&record.to_string(), |view| {
+                let found = GroundingEngine::default().assess(view).unwrap();
+                let add = |signal: &Signal| signal.evidence().contribution();
+                (found.grounding.unwrap().source, found.signals.iter().map(add).sum::<f64>())
+            })
+        };
+        let tool = serde_json::json!([
+            {"role": "user", "content": "What does it cost?"},
+            {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "type": "function", "function": {"name": "quote", "arguments": "{}"}}]},
+            {"role": "tool", "tool_call_id": "1", "content": "{\"order_id\": \"A-1009\", \"price\": 94.5}"},
+        ]);
+        for (answer, expected) in [
+            ("The price is 94.50.", -1.0),
+            ("The price is 84.50.", 1.0),
+            ("I would advise to wait for the autumn.", 0.1),
+        ] {
+            let (source, adds) = of(tool.clone(), answer);
+            assert_eq!(source, SourceKind::ToolResults);
+            let is_so = if expected > 0.0 { adds > expected } else { adds < 0.0 };
+            assert!(is_so, "{answer}: {adds}");
+        }
+    }
+
+    proptest::proptest! {
+        /// Whatever is said: where no claim holds the answer is worse than nothing known.
+        #[test]
+        fn no_trust_is_never_below_the_prior(
+            kept in proptest::collection::vec(0usize..6, 1..7),
+            words in "([a-z]{3,9} ){0,12}",
+            is_data in proptest::bool::ANY,
+        ) {
+            let sentences = [
+                "Pets are allowed.", "The annual fee for the gold card is $125.", "The office in Lisbon was opened in 2019.",
+                "Green turtles paint murals in forgotten harbours.", "The silver card costs $40 a year.", "No dogs.",
+            ];
+            let said: Vec<&str> = kept.iter().map(|at| sentences[*at]).collect();
+            let answer = format!("{} {words}", said.join(" "));
+            if let Some((trust, adds)) = of(if is_data { DATA } else { DOCUMENT }, "?", &answer) {
+                proptest::prop_assert!(trust > 0.0 || adds > 0.0, "{answer}: {trust} {adds}");
+            }
         }
     }
 

@@ -9,7 +9,8 @@
 //!   in languages of concord; one that reaches no common word does not count.
 //! - *relation*: where the two things of "before" or "more" have changed places, the other side is the same.
 //! - *swap*: a name, a number or a unit of the claim that its sentence does not have, where the sentence has another one
-//!   beside the same word.
+//!   beside the same word; or two names that have changed places between the two parts of the sentence. What is a field
+//!   of data is said of one thing of many: a value that stands elsewhere in the sources is none there.
 //!
 //! One close sentence that agrees outweighs those that do not.
 //!
@@ -118,6 +119,8 @@ pub struct Said {
     commas: Vec<u16>,
     /// Whether it is too long to be compared.
     is_long: bool,
+    /// Whether it is a field of data, beside others of the same name.
+    pub is_field: bool,
 }
 
 /// What a sentence of the sources says of a claim.
@@ -225,11 +228,14 @@ impl Said {
             let word = &text[token.span()];
             let is_joint = gap.contains(',') || matches!(word, "and" | "or" | "und" | "et" | "y" | "nor");
             let ends_relative = in_relative && relative_words > 1 && is(Mark::Auxiliary);
+            // "X, not Y" says X, and denies Y by itself.
+            let is_aside = at > 0 && gap.contains(',') && is(Mark::Negation) && !has(at..next_stop, Mark::Auxiliary);
             let begins = gap.contains([';', '\u{2014}'])
                 || is(Mark::Break) && at > 0
                 || is(Mark::Relative) && at > 0
                 || is(Mark::Exception) && at > 0
                 || is_joint && at > 0 && has_both()
+                || is_aside
                 || ends_relative;
             if begins && said.clauses.len() < usize::from(u8::MAX) {
                 said.clauses.push(Clause::default());
@@ -250,11 +256,11 @@ impl Said {
                     // "No, pets are welcome": an answer, and no denial of what follows.
                     Mark::Negation | Mark::NoneOf | Mark::Local | Mark::Partial if !is_interjection(text, list, at) => {
                         last_denial = at;
-                        // "X, not Y" says X.
                         let preposition =
                             marks.iter().any(|(place, mark)| place + 1 == at && *mark == Mark::Preposition);
-                        let is_aside = gap.contains(',') && *mark == Mark::Negation;
-                        if is_aside {
+                        // "Neither the one nor the other" denies once.
+                        if word.eq_ignore_ascii_case("nor") && said.denials.iter().any(|denial| denial.clause == clause)
+                        {
                             continue;
                         }
                         let reach = if *mark == Mark::Negation { 1 } else { DENIED_WORDS };
@@ -482,6 +488,8 @@ pub fn compare(claim: &Said, source: &Said, has_concord: bool, elsewhere: &Elsew
     let has_other_number = !claim.numbers.iter().all(stands);
     let conflict = if !has_other_name && !has_other_number && opposite(claim, source, &found, has_concord, cover) {
         Some(Conflict::Opposite)
+    } else if let Some(span) = exchanged(claim, source, &found).filter(|_| cover >= COVER_KNOWN_MIN) {
+        Some(Conflict::Name(span))
     } else if cover_rest >= COVER_MIN && (plain > 0 || held > 0.0) {
         swapped(claim, source, &found, cover_rest, elsewhere)
     } else {
@@ -490,9 +498,85 @@ pub fn compare(claim: &Said, source: &Said, has_concord: bool, elsewhere: &Elsew
     Compared { cover, conflict }
 }
 
+/// Two things that have changed places between the two parts of a sentence, "A rose while B fell": the part of the claim
+/// that has the one's name has what the source says of the other, both ways. The bytes of the first name.
+fn exchanged(claim: &Said, source: &Said, found: &[Option<Found>]) -> Option<Range<usize>> {
+    let bounds = |said: &Said| {
+        let starts = said.commas.iter().filter(|comma| **comma & CLAUSE_MARK != 0).map(|comma| comma & !CLAUSE_MARK);
+        starts.collect::<Vec<u16>>()
+    };
+    let (own, other) = (bounds(claim), bounds(source));
+    let ([own], [other]) = (&own[..], &other[..]) else { return None };
+    let part = |bound: u16, at: u16| usize::from(at >= bound);
+    // What stands in one part only: for each part of the claim, in which of the source.
+    let place = |stem: u32| {
+        let mut parts = source.words.iter().filter(|word| word.stem == stem).map(|word| part(*other, word.at));
+        let first = parts.next()?;
+        parts.all(|next| next == first).then_some(first)
+    };
+    let is_once = |word: &Word| {
+        let mut alike = claim.words.iter().filter(|own| own.stem == word.stem);
+        alike.all(|alike| part(*own, alike.at) == part(*own, word.at))
+    };
+    let (mut names, mut rest): ([Vec<usize>; 2], [Vec<usize>; 2]) = Default::default();
+    let mut first = None;
+    for (word, found) in claim.words.iter().zip(found).filter(|(word, _)| is_once(word)) {
+        let Some(found) = found.filter(|found| !found.is_opposite) else { continue };
+        let Some(there) = place(source.words[found.word].stem) else { continue };
+        let here = part(*own, word.at);
+        // At the head of a sentence a common name is told by the other sentence only.
+        if word.is_name || source.words[found.word].is_name {
+            first = first.or(Some(word.at));
+            names[here].push(there);
+        } else if !claim.sides.iter().any(|side| side.at == word.at) {
+            rest[here].push(there);
+        }
+    }
+    for number in &claim.numbers {
+        let equal = source.numbers.iter().filter(|other| is_equal((number, None), (other, None)));
+        let mut parts = equal.map(|equal| part(*other, equal.token as u16));
+        if let (Some(there), None) = (parts.next(), parts.next()) {
+            rest[part(*own, number.token as u16)].push(there);
+        }
+    }
+    for side in &claim.sides {
+        let same = source.sides.iter().filter(|other| (other.pair, other.is_minus) == (side.pair, side.is_minus));
+        let mut parts = same.map(|same| part(*other, same.at));
+        if let (Some(there), None) = (parts.next(), parts.next()) {
+            rest[part(*own, side.at)].push(there);
+        }
+    }
+    let denied = |said: &Said, bound: u16| {
+        said.denials.iter().fold([false; 2], |mut denied, denial| {
+            denied[part(bound, denial.at)] = true;
+            denied
+        })
+    };
+    if let ([true, false] | [false, true], [true, false] | [false, true]) =
+        (denied(claim, *own), denied(source, *other))
+    {
+        let (here, there) = (usize::from(denied(claim, *own)[1]), usize::from(denied(source, *other)[1]));
+        rest[here].push(there);
+    }
+    let all = |list: &[usize], wanted: usize| !list.is_empty() && list.iter().all(|there| *there == wanted);
+    let is_exchanged = [0, 1]
+        .into_iter()
+        .any(|to| all(&names[0], to) && all(&names[1], 1 - to) && all(&rest[0], 1 - to) && all(&rest[1], to));
+    first.filter(|_| is_exchanged).map(|at| claim.span(at))
+}
+
 /// Whether the clauses that belong together say the opposite.
 fn opposite(claim: &Said, source: &Said, found: &[Option<Found>], has_concord: bool, cover: f64) -> bool {
     if cover < COVER_PAIR_MIN {
+        return false;
+    }
+    // "Not unless it is pressed" is "only when it is pressed".
+    let is_left_out = |said: &Said, clause: u8| said.clauses[usize::from(clause)].is_exception;
+    let is_condition = claim.words.iter().zip(found).any(|(word, found)| {
+        is_left_out(claim, word.clause)
+            && found.is_some_and(|found| !is_left_out(source, source.words[found.word].clause))
+    });
+    if is_condition {
         return false;
     }
     let mains = (0..claim.clauses.len() as u8).filter(|clause| !claim.clauses[usize::from(*clause)].is_exception);
@@ -658,7 +742,15 @@ fn turns(claim: &Said, source: &Said, found: &[Option<Found>], (clause, other): 
         let is_here = source.sides.iter().any(|own| own.pair == side.pair && own.clause == other);
         let others = || source.sides.iter().filter(|own| own.pair == side.pair && (!is_here || own.clause == other));
         // The source has the same side, whatever else it has: of what, is not known.
-        if others().any(|own| own.is_minus == side.is_minus) {
+        let mut same = others().filter(|own| own.is_minus == side.is_minus);
+        if let Some(one) = same.next() {
+            let is_only = same.next().is_none();
+            if is_only
+                && is_order(claim, source, side.kind)
+                && has_exchanged(claim, source, found, (side.at, one.at), side.kind)
+            {
+                turned += 1;
+            }
             used_claim.push(side.at);
             used_source.extend(others().map(|own| own.at));
             continue;
@@ -690,10 +782,8 @@ fn turns(claim: &Said, source: &Said, found: &[Option<Found>], (clause, other): 
         if side.is_minus == other.is_minus {
             continue;
         }
-        let than = stem_of("than");
-        let is_between = side.kind == Kind::Relation
-            || side.kind == Kind::Comparison && claim.stems.contains(&than) && source.stems.contains(&than);
-        if is_between && is_crossed(claim, source, found, side.at, other.at) {
+        let (own, there) = (pivot(claim, side.at, side.kind), pivot(source, other.at, side.kind));
+        if is_order(claim, source, side.kind) && is_crossed(claim, source, found, own, there) {
             continue;
         }
         if side.kind != Kind::Bound && !is_beside(claim, source, &place, side.at, other.at) {
@@ -703,6 +793,42 @@ fn turns(claim: &Said, source: &Said, found: &[Option<Found>], (clause, other): 
         turned += 1;
     }
     Turns { turned, is_unsure: is_unsure && turned == 0, used_claim, used_source }
+}
+
+/// Whether a pair of this kind stands between two things.
+fn is_order(claim: &Said, source: &Said, kind: Kind) -> bool {
+    let than = stem_of("than");
+    kind == Kind::Relation || kind == Kind::Comparison && claim.stems.contains(&than) && source.stems.contains(&than)
+}
+
+/// Where the two things are told apart: at the word itself, or where the sentence says "than".
+fn pivot(said: &Said, at: u16, kind: Kind) -> u16 {
+    let than = stem_of("than");
+    let behind = said.stems.iter().skip(usize::from(at)).position(|stem| *stem == than);
+    behind.filter(|_| kind == Kind::Comparison).map_or(at, |behind| at + behind as u16)
+}
+
+/// Whether two things have changed places around the same word: "A sold more than B", "B sold more than A". Around a
+/// relation they are names, and nothing is compared.
+fn has_exchanged(claim: &Said, source: &Said, found: &[Option<Found>], (own, other): (u16, u16), kind: Kind) -> bool {
+    let is_comparison = kind == Kind::Comparison;
+    let than = stem_of("than");
+    if !is_comparison && (claim.stems.contains(&than) || source.stems.contains(&than)) {
+        return false;
+    }
+    let (own, other) = (pivot(claim, own, kind), pivot(source, other, kind));
+    let mut moved = [false; 2];
+    let mut stays = false;
+    for (word, found) in claim.words.iter().zip(found) {
+        let Some(there) = found.map(|found| &source.words[found.word]) else { continue };
+        if !is_comparison && !word.is_name && !there.is_name {
+            continue;
+        }
+        let (is_behind, was_behind) = (is_behind(claim, own, word.at), is_behind(source, other, there.at));
+        moved[usize::from(is_behind)] |= is_behind != was_behind;
+        stays |= is_behind && was_behind;
+    }
+    moved == [true; 2] && (is_comparison || !stays)
 }
 
 /// Whether the two sides of a pair are said of the same thing: a word, or a number, that both sentences have stands
@@ -729,23 +855,25 @@ fn words_between(said: &Said, a: u16, b: u16) -> usize {
     said.words.iter().filter(|word| from < word.at && word.at < to).count()
 }
 
+/// Whether a word belongs behind the relation at `at`.
+fn is_behind(said: &Said, at: u16, word: u16) -> bool {
+    let is_fronted = !said.words.iter().any(|word| word.at < at);
+    let comma = said.commas.iter().map(|comma| comma & !CLAUSE_MARK).find(|comma| *comma > at);
+    match comma.filter(|_| is_fronted) {
+        // "After the meal, ...": the first part is behind the word.
+        Some(comma) => word < comma,
+        None => word > at,
+    }
+}
+
 /// Whether what stands before `at` in the claim stands behind `other` in the source.
 fn is_crossed(claim: &Said, source: &Said, found: &[Option<Found>], at: u16, other: u16) -> bool {
-    let side_of = |said: &Said, at: u16, word: u16| {
-        let is_fronted = !said.words.iter().any(|word| word.at < at);
-        let comma = said.commas.iter().map(|comma| comma & !CLAUSE_MARK).find(|comma| *comma > at);
-        match comma.filter(|_| is_fronted) {
-            // "After the meal, ...": the first part is behind the word.
-            Some(comma) => word < comma,
-            None => word > at,
-        }
-    };
     // What the others are compared with stands behind the word; the rest may be common to both.
     let (mut straight, mut crossed) = (0.0, 0.0);
     for (word, found) in claim.words.iter().zip(found).filter(|(word, _)| word.at != at) {
         let Some(found) = found else { continue };
         let place = source.words[found.word].at;
-        match (side_of(claim, at, word.at), side_of(source, other, place)) {
+        match (is_behind(claim, at, word.at), is_behind(source, other, place)) {
             (true, true) => straight += word.weight,
             (false, false) => {}
             _ => crossed += word.weight,
@@ -813,7 +941,8 @@ fn swapped(
     cover: f64,
     elsewhere: &Elsewhere<'_>,
 ) -> Option<Conflict> {
-    let is_close = cover >= COVER_KNOWN_MIN;
+    // Another field of the same name has the value.
+    let is_close = cover >= COVER_KNOWN_MIN && !source.is_field;
     // What is not in this sentence stands together, and is all that is not.
     let unknown = || claim.words.iter().zip(found).filter(|(word, found)| word.is_name && found.is_none());
     let width = unknown().next_back().map_or(0, |(word, _)| word.at) - unknown().next().map_or(0, |(word, _)| word.at);
@@ -1124,6 +1253,25 @@ mod tests {
         );
         check("Entry after 10 pm is refused.", "No one may enter after 10 pm.", None);
         check("Cats are allowed, but dogs are not.", "Cats are allowed.", None);
+        check("Neither the guide nor the driver was hurt.", "The guide and the driver were hurt.", Some("opposite"));
+        check("Neither the guide nor the driver was hurt.", "The guide and the driver were not hurt.", None);
+        check("The pump runs only when the lid is shut.", "Unless the lid is shut, the pump will not run.", None);
+        check(
+            "Mary was promoted in 2011, while John retired in 2014.",
+            "John was promoted in 2011, while Mary retired in 2014.",
+            Some("name"),
+        );
+        check(
+            "Mary was promoted in 2011, while John retired in 2014.",
+            "John retired in 2014, while Mary was promoted in 2011.",
+            None,
+        );
+        check("Norway has more fish than Iceland today.", "Iceland has more fish than Norway today.", Some("opposite"));
+        check("Norway sold more fish than Iceland.", "Iceland sold less fish than Norway.", None);
+        check("The farm keeps more goats than sheep.", "The farm has fewer sheep than goats.", None);
+        check("The board has yet to agree.", "The board has not agreed so far.", None);
+        check("The coat is warm, not waterproof.", "The coat is not waterproof, only warm.", None);
+        check("It is held in Oslo, not in Bergen.", "It is held in Bergen, not in Oslo.", Some("opposite"));
         check("Cats are allowed, but dogs are not allowed.", "Dogs are allowed.", Some("opposite"));
     }
 }

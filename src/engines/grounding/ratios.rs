@@ -45,14 +45,25 @@ pub struct Ratios {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fitted {
-    /// Is this sentence unsupported? By [`super::support::MEASURES`].
-    pub sentence: Ratios,
+    /// Is this sentence unsupported by prose? By [`super::support::MEASURES`].
+    pub prose: Ratios,
+    /// The same by data: records of named fields, which the answer puts into words of its own.
+    pub data: Ratios,
     /// Does this answer hold an unsupported statement? By [`super::trust::RESPONSE_MEASURES`].
     pub response: Ratios,
+    /// The same where the sources are what tools answered: an answer adds, counts and plans on them.
+    pub tool_results: Ratios,
 }
 
 static FITTED: LazyLock<Fitted> =
     LazyLock::new(|| toml::from_str(include_str!("ratios.toml")).expect("a test reads the table"));
+
+impl Fitted {
+    /// The ratios of sentences where the sources are data, or prose.
+    pub fn of_sentences(&self, is_data: bool) -> &Ratios {
+        if is_data { &self.data } else { &self.prose }
+    }
+}
 
 /// The table that is embedded.
 pub fn fitted() -> &'static Fitted {
@@ -66,7 +77,12 @@ mod tests {
 
     #[test]
     fn the_table_is_sound_and_monotone() {
-        for (ratios, names) in [(&fitted().sentence, &MEASURES[..]), (&fitted().response, &RESPONSE_MEASURES[..])] {
+        for (ratios, names) in [
+            (&fitted().prose, &MEASURES[..]),
+            (&fitted().data, &MEASURES[..]),
+            (&fitted().response, &RESPONSE_MEASURES[..]),
+            (&fitted().tool_results, &RESPONSE_MEASURES[..]),
+        ] {
             assert_eq!(ratios.ratio.iter().map(|ratio| ratio.id.as_str()).collect::<Vec<_>>(), names);
             for ratio in &ratios.ratio {
                 assert_eq!(ratio.log_odds.len(), ratio.edges.len() + 1, "{}", ratio.id);

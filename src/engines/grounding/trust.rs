@@ -25,7 +25,7 @@ use super::{
     claims::Claim,
     idf::idf,
     polarity::Conflict,
-    ratios::{Fitted, Ratios},
+    ratios::Ratios,
     support::{MEASURES, Support, measure},
     tokens::{CAPITAL, STOP, tokens},
 };
@@ -53,8 +53,13 @@ pub const SHORT_TOKENS_MAX: usize = 25;
 /// The ratio of a short answer by its worst claim: contradicted; with a number or a name, or a value, that no source
 /// has; with words that none has; all supported.
 pub const SHORT_RATIOS: [f64; 4] = [30.0, 5.0, 2.0, 0.5];
+/// How far the measures of the worst claim move each of [`SHORT_RATIOS`] where it is a sentence.
+const SHORT_BOUNDS: [(f64, f64); 4] = [(30.0, 30.0), (3.5, 8.0), (1.3, 3.5), (0.3, 0.9)];
 /// The ratio of a longer answer of which no claim is supported.
 pub const NO_CLAIM_RATIO: f64 = 2.0;
+/// The same where the sources are what tools answered, and where a short answer to them is not borne out: it may rest on
+/// what was said before, on rules and on sums, so that this alone never flags.
+pub const TOOL_CLAIM_RATIO: f64 = 1.2;
 
 /// What is said of one claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -124,6 +129,8 @@ pub enum Reason {
     NothingToCompare,
     /// It stands behind the last claim that is looked at.
     BeyondClaimsMax,
+    /// There is nothing to compare it with.
+    NoSources,
 }
 
 impl Reason {
@@ -149,6 +156,7 @@ impl Reason {
             Reason::NotProse => "not_prose",
             Reason::NothingToCompare => "nothing_to_compare",
             Reason::BeyondClaimsMax => "beyond_claims_max",
+            Reason::NoSources => "no_sources",
         }
     }
 
@@ -174,6 +182,7 @@ impl Reason {
             Reason::NotProse => "code or data",
             Reason::NothingToCompare => "nothing to compare",
             Reason::BeyondClaimsMax => "stands behind the last claim that is looked at",
+            Reason::NoSources => "no sources",
         }
     }
 }
@@ -198,6 +207,12 @@ pub fn of_claim(unsupported: f64, ratios: &Ratios) -> f64 {
     probability(prior_log_odds(unsupported) - ratios.intercept + prior_log_odds(CLAIM_PRIOR))
 }
 
+/// The ratio of a short answer whose worst claim, a sentence, is of `rank` and P(unsupported) by [`of_claim`].
+pub fn short_ratio(rank: usize, unsupported: f64) -> f64 {
+    let (least, most) = SHORT_BOUNDS[rank];
+    (prior_log_odds(unsupported) - prior_log_odds(CLAIM_PRIOR)).exp().clamp(least, most)
+}
+
 /// The verdict on a claim and why; `unsupported` is that of [`of_claim`].
 pub fn verdict(claim: &Claim, support: &Support, unsupported: f64) -> (ClaimVerdict, Reason) {
     let of = |measure: usize| support.measures[measure];
@@ -219,13 +234,13 @@ pub fn verdict(claim: &Claim, support: &Support, unsupported: f64) -> (ClaimVerd
     if of(measure::HOURS) > 0.0 {
         return (ClaimVerdict::Contradicted, Reason::HoursDiffer);
     }
-    if support.differs && of(measure::STEMS) == 0.0 && of(measure::WINDOW) <= CONTRADICTED_WINDOW_MAX {
+    if support.differs && support.unknown_stems == 0 && of(measure::WINDOW) <= CONTRADICTED_WINDOW_MAX {
         return (ClaimVerdict::Contradicted, Reason::NumberDiffers);
     }
     if let Some((_, conflict)) = &support.conflict {
         return (ClaimVerdict::Contradicted, conflict.into());
     }
-    let is_unknown = of(measure::NUMBERS) > 0.0 || of(measure::SHARE) > UNKNOWN_SHARE_MAX;
+    let is_unknown = of(measure::NUMBERS) > 0.0 || support.unknown_share > UNKNOWN_SHARE_MAX;
     if unsupported <= UNSUPPORTED_FROM && !is_unknown {
         let is_whole = support.unsupported.is_none() && of(measure::ENTITIES) == 0.0;
         let reason = if is_whole { Reason::StandsInSource } else { Reason::MostlyInSource };
@@ -233,11 +248,11 @@ pub fn verdict(claim: &Claim, support: &Support, unsupported: f64) -> (ClaimVerd
     }
     let reason = if of(measure::NUMBERS) > 0.0 {
         Reason::NumberNotInSource
-    } else if of(measure::NULLS) > 0.0 {
+    } else if of(measure::NULLS) + of(measure::NULLS_DENIED) > 0.0 {
         Reason::ValueUnknownInSource
     } else if support.entity.is_some() {
         Reason::NameNotInSource
-    } else if of(measure::STEMS) > 0.0 {
+    } else if support.unknown_stems > 0 {
         Reason::WordsNotInSource
     } else {
         Reason::WordsNotTogether
@@ -258,10 +273,10 @@ pub fn of_fragment(support: &Support, is_name: bool, has_names: bool) -> (ClaimV
     if of(measure::NUMBERS) > 0.0 {
         return (ClaimVerdict::Unsupported, Reason::NumberNotInSource);
     }
-    if has_names && (support.entity.is_some() || is_name && of(measure::STEMS) > 0.0) {
+    if has_names && (support.entity.is_some() || is_name && support.unknown_stems > 0) {
         return (ClaimVerdict::Unsupported, Reason::NameNotInSource);
     }
-    let holds = support.checked > 0 && (of(measure::SHARE) == 0.0 || support.has_numbers);
+    let holds = support.checked > 0 && (support.unknown_share == 0.0 || support.has_numbers);
     if holds {
         (ClaimVerdict::Supported, Reason::StandsInSource)
     } else {
@@ -298,43 +313,31 @@ impl From<&Conflict> for Reason {
 }
 
 /// The measures of an answer, which are also its signals.
-pub const RESPONSE_MEASURES: [&str; 14] = [
-    "grounding_words",
+pub const RESPONSE_MEASURES: [&str; 8] = [
     "grounding_run",
-    "grounding_share",
-    "grounding_window",
-    "grounding_bigrams",
     "grounding_numbers",
     "grounding_number_pairs",
     "grounding_names",
     "grounding_fields",
-    "grounding_nulls",
     "grounding_hours",
-    "grounding_compression",
-    "grounding_any_claim",
     "grounding_worst_claim",
+    "grounding_mean_claim",
 ];
 
 /// What each of [`RESPONSE_MEASURES`] says when it speaks against the answer.
-pub const RESPONSE_CLAUSES: [&str; 14] = [
-    "words of the answer stand in no source",
+pub const RESPONSE_CLAUSES: [&str; 8] = [
     "several words in a row stand in no source",
-    "a large share of the answer's words stands in no source",
-    "sentences of the answer stand together nowhere in the sources",
-    "pairs of words stand side by side in no source",
     "numbers of the answer stand in no source",
     "numbers of the answer stand beside other words in the sources",
     "names of the answer stand in no source",
     "yes/no fields of the source are said to be the opposite",
-    "fields of unknown value are said to hold",
     "hours of the answer are not those of the source",
-    "the sources do not spell out the answer",
-    "taken together, the claims are hardly all supported",
     "one claim is hardly supported",
+    "the claims are hardly supported on the whole",
 ];
 
 /// The signals: one of the claims together, and one of each of [`RESPONSE_MEASURES`].
-pub const SIGNALS: [SignalAbout; 16] = [
+pub const SIGNALS: [SignalAbout; 10] = [
     SignalAbout {
         id: CLAIMS,
         question: Question::Fabricated,
@@ -350,37 +353,9 @@ pub const SIGNALS: [SignalAbout; 16] = [
         help: "Compare the contradicted claim with the sentence beside it.",
     },
     SignalAbout {
-        id: "grounding_words",
-        question: Question::Fabricated,
-        title: "Words of the answer do not stand in the documents.",
-        owasp: "LLM09",
-        help: "Compare the marked claims with their closest sentence.",
-    },
-    SignalAbout {
         id: "grounding_run",
         question: Question::Fabricated,
         title: "Long parts of the answer stand nowhere in the documents.",
-        owasp: "LLM09",
-        help: "Compare the marked claims with their closest sentence.",
-    },
-    SignalAbout {
-        id: "grounding_share",
-        question: Question::Fabricated,
-        title: "Too few claims of the answer are borne out by the documents.",
-        owasp: "LLM09",
-        help: "Compare the marked claims with their closest sentence; look at what was retrieved.",
-    },
-    SignalAbout {
-        id: "grounding_window",
-        question: Question::Fabricated,
-        title: "A claim of the answer has no passage that bears it out.",
-        owasp: "LLM09",
-        help: "Compare the marked claim with its closest sentence.",
-    },
-    SignalAbout {
-        id: "grounding_bigrams",
-        question: Question::Fabricated,
-        title: "Pairs of words of the answer do not stand in the documents.",
         owasp: "LLM09",
         help: "Compare the marked claims with their closest sentence.",
     },
@@ -413,32 +388,11 @@ pub const SIGNALS: [SignalAbout; 16] = [
         help: "Compare the named fields with the source.",
     },
     SignalAbout {
-        id: "grounding_nulls",
-        question: Question::Fabricated,
-        title: "The answer fills in what the documents leave open.",
-        owasp: "LLM09",
-        help: "Look at the empty fields of the source.",
-    },
-    SignalAbout {
         id: "grounding_hours",
         question: Question::Fabricated,
         title: "Opening hours in the answer differ from the documents.",
         owasp: "LLM09",
         help: "Compare the hours with the source.",
-    },
-    SignalAbout {
-        id: "grounding_compression",
-        question: Question::Fabricated,
-        title: "The answer says things that its documents do not hold.",
-        owasp: "LLM09",
-        help: "Compare the marked claims with their closest sentence.",
-    },
-    SignalAbout {
-        id: "grounding_any_claim",
-        question: Question::Fabricated,
-        title: "Statements of the answer are not borne out by the documents given to the model.",
-        owasp: "LLM09",
-        help: "Compare the marked claims with their closest sentence; look at what was retrieved.",
     },
     SignalAbout {
         id: "grounding_worst_claim",
@@ -447,13 +401,17 @@ pub const SIGNALS: [SignalAbout; 16] = [
         owasp: "LLM09",
         help: "Compare the marked claim with its closest sentence.",
     },
+    SignalAbout {
+        id: "grounding_mean_claim",
+        question: Question::Fabricated,
+        title: "Statements of the answer are not borne out by the documents given to the model.",
+        owasp: "LLM09",
+        help: "Compare the marked claims with their closest sentence; look at what was retrieved.",
+    },
 ];
 
 /// Conflicts on hours beyond which an answer is no worse.
 const HOURS_MAX: f64 = 3.0;
-/// P(unsupported) above which a claim is no worse, so that its logarithm stays finite.
-const UNSUPPORTED_MAX: f64 = 0.999;
-
 /// Gathers the measures of an answer sentence by sentence.
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
@@ -470,38 +428,30 @@ impl Gathered {
         self.sums.iter_mut().zip(&support.measures).for_each(|(sum, value)| *sum += value);
         self.run = self.run.max(support.measures[measure::RUN]);
         self.sentences += 1;
-        self.doubt -= (1.0 - unsupported.min(UNSUPPORTED_MAX)).ln();
+        self.doubt += unsupported;
         self.worst = self.worst.max(unsupported);
     }
 
     /// The measures of the answer, in the order of [`RESPONSE_MEASURES`].
-    pub fn measures(&self, compression: f64) -> [f64; RESPONSE_MEASURES.len()] {
-        let mean = |measure: usize| self.sums[measure] / f64::from(self.sentences.max(1));
+    pub fn measures(&self) -> [f64; RESPONSE_MEASURES.len()] {
         let sums = &self.sums;
         [
-            sums[measure::STEMS],
             self.run,
-            mean(measure::SHARE),
-            mean(measure::WINDOW),
-            sums[measure::BIGRAMS],
             sums[measure::NUMBERS],
             sums[measure::NUMBER_PAIRS],
             sums[measure::ENTITIES],
             sums[measure::FLIPPED],
-            sums[measure::NULLS],
             sums[measure::HOURS].min(HOURS_MAX),
-            compression,
-            self.doubt,
             self.worst,
+            self.doubt / f64::from(self.sentences.max(1)),
         ]
     }
 }
 
-/// What each measure adds to the log odds; the intercept, which no measure owns, goes to the first. Below the prior of
-/// the fit an answer is as likely made up as the prior of the question says.
-pub fn contributions(measures: &[f64; RESPONSE_MEASURES.len()], fitted: &Fitted) -> [f64; RESPONSE_MEASURES.len()] {
+/// What each measure adds to the log odds; what no measure owns goes to the last.
+pub fn contributions(measures: &[f64; RESPONSE_MEASURES.len()], ratios: &Ratios) -> [f64; RESPONSE_MEASURES.len()] {
     let mut adds = [0.0; RESPONSE_MEASURES.len()];
-    for ((add, ratio), value) in adds.iter_mut().zip(&fitted.response.ratio).zip(measures) {
+    for ((add, ratio), value) in adds.iter_mut().zip(&ratios.ratio).zip(measures) {
         *add = ratio.of(*value);
     }
     adds
