@@ -91,7 +91,6 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
             ("engines/grounding/support.rs", ""),
             ("engines/grounding/numbers.rs", ""),
             ("engines/grounding/fields.rs", ""),
-            ("engines/grounding/compression.rs", ""),
             ("engines/grounding/trust.rs", ""),
             ("engines/grounding/ratios.rs", ""),
             ("engines/grounding/tokens.rs", ""),

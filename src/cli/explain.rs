@@ -42,7 +42,9 @@ pub struct Args {
 /// Finds the record and shows the waterfall.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let layers = args.inputs.layers()?;
-    let settings = layers.settings()?;
+    let mut settings = layers.settings()?;
+    // Who asks for one record asks for its claims, too.
+    settings.engines.grounding.list_claims = true;
     let mut reader = args.inputs.open(&settings)?;
     let filter = args.inputs.filter(&settings)?;
     let auditor = Auditor::new(settings)?.show_sensitive(args.inputs.show_sensitive);

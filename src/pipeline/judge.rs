@@ -266,7 +266,7 @@ impl<'a> Opinion<'a> {
             Quantity::Cost => self.charge().amount(),
             Quantity::Trust => {
                 let grounding = self.assessments.iter().find_map(|(_, said)| said.grounding.as_ref());
-                grounding.map(|grounding| grounding.trust_score)
+                grounding.filter(|grounding| grounding.is_compared()).map(|grounding| grounding.trust_score)
             }
             Quantity::Health => self.health.map(|(score, _)| score),
             Quantity::Words => record.response.as_deref().map(|text| text.split_whitespace().count() as f64),

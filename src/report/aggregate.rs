@@ -291,7 +291,7 @@ impl Partial {
             self.coverage.add(holds);
         }
         let grounding = judged.assessments.iter().find_map(|(_, said)| said.grounding.as_deref());
-        if let Some(grounding) = grounding {
+        if let Some(grounding) = grounding.filter(|grounding| grounding.is_compared()) {
             self.claims.add(grounding);
         }
         for answer in &verdict.answers {

@@ -383,8 +383,8 @@ impl VerifiersEntry {
 pub struct GroundingEntry {
     /// From where the sources come.
     pub source: SourceKind,
-    /// Supported claims / all claims.
-    pub trust_score: f64,
+    /// Supported claims / all claims; null where there is nothing to compare them with.
+    pub trust_score: Option<f64>,
     /// Claims that the sources bear out.
     pub supported: u32,
     /// Claims of which the sources say otherwise.
@@ -464,7 +464,7 @@ impl GroundingEntry {
         let [supported, contradicted, unsupported, not_assessed] = grounding.counts;
         GroundingEntry {
             source: grounding.source,
-            trust_score: rounded(grounding.trust_score),
+            trust_score: grounding.is_compared().then(|| rounded(grounding.trust_score)),
             supported,
             contradicted,
             unsupported,

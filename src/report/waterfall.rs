@@ -222,8 +222,10 @@ fn grounding(record: &VerdictRecord, styles: &Styles, text: &mut String) {
     let (heading, dim) = (styles.heading, styles.dim);
     let claims = found.supported + found.contradicted + found.unsupported + found.not_assessed;
     let source = found.source.as_str();
-    let summary =
-        format!("trust {:.2}  {} of {claims} claims supported by: {source}", found.trust_score, found.supported);
+    let summary = match found.trust_score {
+        Some(trust) => format!("trust {trust:.2}  {} of {claims} claims supported by: {source}", found.supported),
+        None => format!("{claims} {}, and nothing to compare them with", if claims == 1 { "claim" } else { "claims" }),
+    };
     line(text, &format!("\n{heading}grounding{heading:#}  {summary}"));
     for (index, relevance) in found.relevance.iter().enumerate() {
         line(text, &format!("  {dim}/context/{index} holds {:.0}% of the question{dim:#}", relevance * 100.0));
@@ -237,9 +239,11 @@ fn grounding(record: &VerdictRecord, styles: &Styles, text: &mut String) {
         };
         let verdict = claim.verdict.as_str();
         let reason = claim.reason.clause();
+        let kind = claim.claim_type.as_str();
+        let support = found.trust_score.map(|_| format!("{:.2}  ", claim.support)).unwrap_or_default();
         line(
             text,
-            &format!("{mark} {:<7} {style}{verdict:<12}{style:#} {dim}{:.2}  {reason}{dim:#}", claim.id, claim.support),
+            &format!("{mark} {:<7} {style}{verdict:<12}{style:#} {dim}{support}{kind}: {reason}{dim:#}", claim.id),
         );
         line(text, &format!("      {}", safe(&claim.text)));
         if claim.verdict == ClaimVerdict::Supported {

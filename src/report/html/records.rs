@@ -252,12 +252,16 @@ impl Grounding {
     fn new(found: &GroundingEntry) -> Grounding {
         let claims = found.supported + found.contradicted + found.unsupported + found.not_assessed;
         Grounding {
-            summary: format!(
-                "trust {:.2}; {} of {claims} claims supported by: {}",
-                found.trust_score,
-                found.supported,
-                found.source.as_str()
-            ),
+            summary: match found.trust_score {
+                Some(trust) => {
+                    let source = found.source.as_str();
+                    format!("trust {trust:.2}; {} of {claims} claims supported by: {source}", found.supported)
+                }
+                None => format!(
+                    "{claims} {}, and nothing to compare them with",
+                    if claims == 1 { "claim" } else { "claims" }
+                ),
+            },
             claims: found
                 .claims
                 .iter()
