@@ -28,6 +28,7 @@ pub(crate) mod scan;
 pub mod schema;
 mod settle;
 pub mod stream;
+mod templates;
 pub mod values;
 
 use std::{borrow::Cow, ops::Range};

@@ -1,6 +1,6 @@
 //! The last look at a record that is whole, whoever wrote it.
 
-use super::{Container, Kind, Note, Prompt, Record, passages};
+use super::{Container, Kind, Note, Prompt, Record, passages, templates};
 
 /// Texts with which gateways and SDKs replace what they were told not to log.
 const PLACEHOLDERS: [&str; 9] = [
@@ -16,10 +16,12 @@ const PLACEHOLDERS: [&str; 9] = [
 ];
 
 impl Record<'_> {
-    /// What [`Record::tidy`] does, and documents are cut out of the prompt. Of the normal form they were when it was written.
+    /// What [`Record::tidy`] does; a prompt that is a whole chat template is read into messages, and documents are cut out of
+    /// the prompt. Of the normal form they were when it was written.
     pub(crate) fn settle(&mut self) {
         self.tidy();
         if self.format.container != Container::NORMAL {
+            templates::read(self);
             passages::cut(self);
         }
     }
