@@ -12,7 +12,7 @@ use super::{
     format::Format,
     summary::Report,
     table::{self, counted, dash, decimal, grouped, percent, start, width_name},
-    terminal::clip,
+    terminal::{clip, clip_place},
     verdict_record::place,
 };
 
@@ -228,7 +228,7 @@ fn events(report: &Report, page: &mut String) {
                 code(&event.chart, NAME_CHARS_MAX),
                 format!("{} {unit}", decimal(event.from)),
                 format!("{} {unit}", decimal(event.to)),
-                code(&place(&event.source, event.line, None), NAME_CHARS_MAX),
+                code_place(&place(&event.source, event.line, None)),
             ],
         );
     }
@@ -243,7 +243,7 @@ fn worst(report: &Report, page: &mut String) {
     head(page, &["verdict", "where", "why"]);
     for record in &report.top.records {
         let verdict = record.verdict.as_str().to_owned();
-        row(page, &[verdict, code(&record.place(), NAME_CHARS_MAX), code(&record.explanation, TEXT_CHARS_MAX)]);
+        row(page, &[verdict, code_place(&record.place()), code(&record.explanation, TEXT_CHARS_MAX)]);
     }
     page.push('\n');
 }
@@ -294,7 +294,15 @@ fn more(page: &mut String, rows: usize) {
 
 /// Text of the log as a code span, on one line, also within a table: nothing in it is Markdown or HTML.
 pub fn code(text: &str, chars_max: usize) -> String {
-    let shown = clip(text, chars_max);
+    span(&clip(text, chars_max))
+}
+
+/// The same of a place, whose end stays.
+fn code_place(place: &str) -> String {
+    span(&clip_place(place, NAME_CHARS_MAX))
+}
+
+fn span(shown: &str) -> String {
     // A pipe ends a cell even within a code span, and no escape is possible before one that follows a backslash.
     let shown = shown.replace('|', "\u{a6}");
     if shown.trim().is_empty() {

@@ -14,7 +14,7 @@ use super::{
     format::Format,
     prices::{Cost, Unpriced},
     summary::{Event, Input, QuestionSummary, Report, StreamSummary, Top},
-    terminal::{Styles, clip, guard_line},
+    terminal::{Styles, clip, clip_place, guard_line},
     timeline::{Bucket, Decisions, WIDTHS_MS},
     verdict_record::place,
 };
@@ -282,7 +282,7 @@ fn events(report: &Report, page: &mut Page) {
         let chart = clip(&event.chart, NAME_CHARS_MAX);
         let (from, to, unit) = (decimal(event.from), decimal(event.to), event.unit);
         let place = place(&event.source, event.line, None);
-        let seen = clip(&place, PLACE_CHARS_MAX);
+        let seen = clip_place(&place, PLACE_CHARS_MAX);
         let since = event.began.as_deref().map_or_else(String::new, |time| format!(" since {}", minute(time)));
         [stream_name(event.stream.as_deref()), format!("{chart} {from} → {to} {unit}{since}; noticed at {seen}")]
     };
@@ -384,7 +384,7 @@ fn worst(report: &Report, page: &mut Page) {
     let rows = report.top.records.iter().flat_map(|record| {
         let place = record.place();
         let id = if record.id == place { String::new() } else { format!("  {}", clip(&record.id, NAME_CHARS_MAX)) };
-        let place = clip(&place, PLACE_CHARS_MAX);
+        let place = clip_place(&place, PLACE_CHARS_MAX);
         let why = clip(&record.explanation, REASON_CHARS_MAX).into_owned();
         [[decided(record.verdict), format!("{place}{id}")], [String::new(), why]]
     });
@@ -402,7 +402,7 @@ fn rejected(report: &Report, page: &mut Page) {
         &columns,
         rejected.first.iter().take(ROWS_SHOWN_MAX).map(|unit| {
             let place = place(&unit.source, unit.line, unit.item);
-            [clip(&place, PLACE_CHARS_MAX).into_owned(), clip(&unit.reason, REASON_CHARS_MAX).into_owned()]
+            [clip_place(&place, PLACE_CHARS_MAX).into_owned(), clip(&unit.reason, REASON_CHARS_MAX).into_owned()]
         }),
     );
     page.more(rejected.total as usize, ROWS_SHOWN_MAX);

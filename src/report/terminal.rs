@@ -59,6 +59,22 @@ pub fn clip(text: &str, chars_max: usize) -> Cow<'_, str> {
     Cow::Owned(clipped)
 }
 
+/// The same of a place, whose end tells most: what is cut out of its middle is replaced by `…`.
+pub fn clip_place(place: &str, chars_max: usize) -> Cow<'_, str> {
+    let from_end = |chars: usize| place.char_indices().rev().nth(chars).map(|(at, c)| at + c.len_utf8());
+    // What is escaped is longer than it was: as little as can be shown is looked at.
+    let Some(_) = from_end(chars_max) else {
+        let shown = safe(place);
+        return if shown.chars().count() <= chars_max { shown } else { clip(place, chars_max) };
+    };
+    let head = chars_max / 4;
+    let tail = from_end(chars_max.saturating_sub(head + 1)).unwrap_or(0);
+    let tail = safe(&place[tail..]);
+    let more = tail.chars().count().saturating_sub(chars_max.saturating_sub(head + 1));
+    let tail: String = tail.chars().skip(more).collect();
+    Cow::Owned(format!("{}{tail}", clip(place, head + 1)))
+}
+
 /// A line that a CI runner will not take for a command: one that begins with `::` or `##[` gets a backslash.
 pub fn guard_line(line: &str) -> Cow<'_, str> {
     let start = line.trim_start();
@@ -146,6 +162,17 @@ mod tests {
     fn clipping_counts_what_is_shown() {
         assert_eq!(clip("abc", 3), "abc");
         assert_eq!(clip("abcd", 3), "ab…");
+        let path = format!("logs/{}/session-2026.jsonl:1234:2", "a".repeat(60));
+        for (place, chars_max, expected) in [
+            ("a.jsonl:7", 40, "a.jsonl:7"),
+            (path.as_str(), 40, "logs/aaaaa…a/session-2026.jsonl:1234:2"),
+            ("é/é/é/é/é/é.jsonl:17", 12, "é/é…jsonl:17"),
+            ("\u{1b}\u{1b}/a.jsonl:17", 12, "\\x1…jsonl:17"),
+        ] {
+            let shown = clip_place(place, chars_max);
+            assert!(shown.chars().count() <= chars_max && shown.ends_with(&expected[expected.len() - 8..]), "{shown}");
+            assert_eq!(shown.starts_with(&expected[..2]), true, "{shown}");
+        }
         assert_eq!(clip("\u{1b}ab", 4), "\\x1…");
         assert_eq!(clip("äöü", 3), "äöü");
     }

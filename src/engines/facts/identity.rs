@@ -1,7 +1,8 @@
 //! Did the model answer that was asked?
 //!
 //! Where the log names both, the model that was asked for is compared with the one that answered. Else, and besides, the
-//! form of the provider's id and its word for why the model stopped must fit the name of the model. What only the
+//! form of the provider's id, a word for why the model stopped that only one of them has, and whose model the answer says
+//! that it is, must fit the name of the model. What only the
 //! stream's history can tell, a version that changed and an answer unlike the model's usual ones, is asked in the ordered
 //! stage ([`Behaviour`]).
 //!
@@ -21,8 +22,13 @@
 //! family, one without (`gpt-4` before GPT-4o) cannot be told from a model; `aliases` says what it stands for. Models with open
 //! weights have many names: only another family or another size is another model. Everyone speaks the OpenAI dialect, so
 //! that `chatcmpl-` and `stop` say nothing of others; gateways rewrite ids, so that a wrong sign is evidence and no proof.
+//! What an answer says of itself counts in English, of the models of OpenAI, Anthropic and Google, and where nothing that the
+//! model was given names who it says it is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,14 +40,14 @@ use crate::{
     },
     hash,
     record::{Kind, Record},
-    text::excerpt::name,
+    text::{excerpt::name, sentence},
 };
 
 /// What is known of the engine.
 pub const ABOUT: About = About {
     name: NAME,
     summary: "Answers of another model than the one that was asked for.",
-    formula: "1 for another model or version; else signs (form of the id, finish reason) that do not fit / signs looked at",
+    formula: "1 for another model or version; else signs (form of the id, finish reason, what the answer says of itself) that do not fit / signs looked at",
     range: "0 (as declared) to 1 (another model); not assessed when the log cannot tell",
     source: "seed 003, verifier 01",
     signals: &[SignalAbout {
@@ -278,6 +284,15 @@ const SIZES: [&str; 14] = [
 ];
 /// Snapshots of `gpt-4` that are `gpt-4-turbo`: "GPT-4 Turbo preview models" in OpenAI's list of models.
 const TURBO_SNAPSHOTS: [&str; 2] = ["1106", "0125"];
+
+/// What models of the large providers call themselves: the maker, its name, and those of its models.
+const OWN_WORDS: [(Maker, &str, &[&str]); 3] = [
+    (Maker::Anthropic, "Anthropic", &["Claude"]),
+    (Maker::OpenAi, "OpenAI", &["ChatGPT", "GPT"]),
+    (Maker::Google, "Google", &["Gemini", "Bard"]),
+];
+/// Places of a maker's name that are looked at.
+const CLAIMS_MAX: usize = 4;
 
 /// A name of a model, taken apart.
 #[derive(Clone, Debug, PartialEq)]
@@ -552,13 +567,62 @@ pub fn maker_of_id(id: &str) -> Option<Maker> {
     is_plain(rest, 32..=64).then_some(Maker::OpenAi)
 }
 
-/// Who stops for a reason of this name; `None` for those that everyone has taken over from OpenAI.
+/// Who alone stops for a reason of this name. Words that have one in every dialect (`end_turn`, `STOP`, `tool_use`) tell
+/// nothing: frameworks and gateways write their own for all models.
 pub fn maker_of_reason(reason: &str) -> Option<Maker> {
     match reason {
-        "end_turn" | "stop_sequence" | "tool_use" | "pause_turn" => Some(Maker::Anthropic),
-        "STOP" | "MAX_TOKENS" | "RECITATION" => Some(Maker::Google),
+        "pause_turn" => Some(Maker::Anthropic),
+        "RECITATION" => Some(Maker::Google),
         _ => None,
     }
+}
+
+/// Whose model an answer says that it is (`I am Claude, made by Anthropic`), and where; `None` where it does not say both
+/// in one sentence.
+pub fn maker_by_own_words(answer: &str) -> Option<(Maker, Range<usize>)> {
+    let has = |name: &str| memchr::memmem::find(answer.as_bytes(), name.as_bytes()).is_some();
+    if !OWN_WORDS.iter().any(|(_, maker, _)| has(maker)) {
+        return None;
+    }
+    OWN_WORDS.iter().find_map(|(maker, company, models)| {
+        let of_company = memchr::memmem::find_iter(answer.as_bytes(), company.as_bytes());
+        of_company.take(CLAIMS_MAX).find_map(|at| {
+            let sentence = sentence::around(answer, at..at + company.len());
+            let said = &answer[sentence.start..at];
+            // Who made it, and not whom it is like.
+            let said = said.strip_suffix(" by ").or_else(|| said.strip_suffix("'s "))?;
+            let begin = ["I'm ", "I\u{2019}m ", "I am ", "My name is "].iter().find_map(|own| {
+                let at = said.find(own)?;
+                Some((at, at + own.len()))
+            })?;
+            let rest = &said[begin.1..];
+            // `I'm Claude Dupont` is a person.
+            let is_name = |rest: &str| !rest.trim_start().starts_with(char::is_uppercase);
+            let is_named = models.iter().any(|model| rest.strip_prefix(model).is_some_and(is_name));
+            let is_model =
+                ["language model", "AI assistant", "AI model", "an AI"].iter().any(|what| rest.contains(what));
+            let is_denied =
+                rest.starts_with("not ") || said.contains(" not ") || said[..begin.0].contains(['"', '\u{201c}']);
+            ((is_named || is_model) && !is_denied).then_some((*maker, sentence.start + begin.0..at + company.len()))
+        })
+    })
+}
+
+/// Whether anything that the model was given names this maker or its models: then the answer may only repeat it.
+fn is_spoken_of(record: &Record<'_>, maker: Maker) -> bool {
+    let names = OWN_WORDS.iter().filter(|(known, ..)| *known == maker);
+    let names: Vec<&str> = names.flat_map(|(_, company, models)| models.iter().copied().chain([*company])).collect();
+    let context = record.context.iter().map(|passage| &*passage.text);
+    let given = record.system.as_deref().into_iter().chain(record.prompt.texts().map(|(_, text)| text)).chain(context);
+    let holds = |text: &str, name: &str| {
+        let (first, length) = (name.as_bytes()[0], name.len());
+        let places = memchr::memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), text.as_bytes());
+        let bytes = text.as_bytes();
+        places
+            .into_iter()
+            .any(|at| bytes.get(at..at + length).is_some_and(|part| part.eq_ignore_ascii_case(name.as_bytes())))
+    };
+    given.into_iter().any(|text| names.iter().any(|name| holds(text, name)))
 }
 
 /// What the ordered stage is to know of the names of a record's model.
@@ -657,19 +721,25 @@ impl Identity {
     fn by_signs(&self, record: &Record<'_>, model: Option<&ModelName>) -> Assessment {
         let Some(model) = model else { return Assessment::not_assessed("the name of the model is an alias") };
         let id = record.response_id.as_deref();
+        // Models with open weights are taught by answers of others, and say whose; a persona is the operator's to give.
+        let may_claim = model.maker != Maker::Open && !model.is_alias;
+        let claim = record.response.as_deref().filter(|_| may_claim).and_then(maker_by_own_words);
+        let claim = claim.filter(|(maker, _)| !is_spoken_of(record, *maker));
+        let (claimed, words) = claim.map_or((None, 0..0), |(maker, span)| (Some(maker), span));
         let signs = [
             (
                 id.and_then(maker_of_id),
                 "/response_id",
-                id.map_or(0, str::len),
+                0..id.map_or(0, str::len),
                 "the id has the form of another provider's",
             ),
             (
                 record.finish_reason.as_deref().and_then(maker_of_reason),
                 "/model",
-                record.model.as_deref().map_or(0, str::len),
+                0..record.model.as_deref().map_or(0, str::len),
                 "the finish reason is another provider's word",
             ),
+            (claimed, "/response", words, "the answer says that it is another provider's model"),
         ];
         // Anthropic's models are served by others too, but no one else's by Anthropic.
         let looked_at = signs.iter().filter(|(maker, ..)| maker.is_some()).count();
@@ -689,9 +759,9 @@ impl Identity {
         let mut assessment = Assessment::new(Status::Warn, value).with("by", Detail::Label("signs")).signal(signal);
         assessment.findings = wrong
             .iter()
-            .map(|(_, field, length, why)| Finding {
+            .map(|(_, field, span, why)| Finding {
                 detail: (*why).into(),
-                ..Finding::new("identity/foreign_sign", Severity::Medium, *field, 0..*length)
+                ..Finding::new("identity/foreign_sign", Severity::Medium, *field, span.clone())
             })
             .collect();
         assessment
@@ -871,7 +941,46 @@ mod tests {
         let fits = assess(&unit("claude-3-haiku-20240307"));
         assert_eq!((fits.value, fits.signals[0].fired), (Some(0.0), false));
         let foreign = assess(&unit("gpt-4o"));
-        assert!(foreign.signals[0].fired && foreign.signals[0].class == Class::Evidence && foreign.findings.len() == 2);
+        assert!(foreign.signals[0].fired && foreign.signals[0].class == Class::Evidence && foreign.findings.len() == 1);
+    }
+
+    #[test]
+    fn words_that_frameworks_write_for_all_models_accuse_none() {
+        for reason in
+            ["end_turn", "stop_sequence", "tool_use", "STOP", "MAX_TOKENS", "stop", "tool_calls", "COMPLETE", "eos"]
+        {
+            for model in ["gpt-4o", "claude-sonnet-4-5", "gemini-2.5-flash", "llama-3.1-70b"] {
+                let unit = format!(r#"{{"model":"{model}","prompt":"p","response":"r","finish_reason":"{reason}"}}"#);
+                assert!(matches!(assess(&unit).status, Status::NotAssessed(_)), "{unit}");
+            }
+        }
+        let only_theirs = assess(r#"{"model":"gpt-4o","prompt":"p","response":"r","finish_reason":"pause_turn"}"#);
+        assert!(only_theirs.signals[0].fired && only_theirs.findings[0].field == "/model");
+    }
+
+    #[test]
+    fn an_answer_that_says_whose_model_it_is() {
+        for (model, prompt, answer, fires) in [
+            ("gpt-4o", "Who are you?", "I am Claude, an AI assistant made by Anthropic.", true),
+            ("gpt-4o", "Who are you?", "Hello! I'm Claude, a model made by Anthropic. How can I help?", true),
+            ("claude-sonnet-4-5", "Who are you?", "I'm a large language model trained by OpenAI.", true),
+            ("gemini-2.5-pro", "hi", "As ChatGPT would say: I am ChatGPT, developed by OpenAI.", true),
+            ("gpt-4o", "Who are you?", "I am ChatGPT, a language model made by OpenAI.", false),
+            ("gpt-4o", "You are Claude. Who are you?", "I am Claude, an AI assistant made by Anthropic.", false),
+            ("gpt-4o", "What does anthropic's bot say?", "I am Claude, an AI assistant made by Anthropic.", false),
+            ("gpt-4o", "Who are you?", "I am not Claude, which is made by Anthropic.", false),
+            ("gpt-4o", "Who are you?", "I'm Claude Dupont, and I like models made by Anthropic.", false),
+            ("gpt-4o", "Name a lab.", "Anthropic makes Claude. I am an AI model.", false),
+            ("gpt-4o", "Where is the map?", "I am looking at a map made by Google.", false),
+            ("deepseek-chat", "Who are you?", "I am ChatGPT, a model made by OpenAI.", false),
+            ("house-bot", "Who are you?", "I am ChatGPT, a model made by OpenAI.", false),
+        ] {
+            let unit = serde_json::json!({"model": model, "prompt": prompt, "response": answer}).to_string();
+            let said = assess(&unit);
+            let fired = said.signals.iter().any(|signal| signal.fired);
+            assert_eq!(fired, fires, "{unit}: {said:?}");
+            assert!(said.findings.iter().all(|finding| answer.get(finding.span.clone()).is_some()));
+        }
     }
 
     #[test]

@@ -121,6 +121,11 @@ fn clipped(value: &str, chars_max: usize) -> String {
     text(&super::terminal::clip(value, chars_max))
 }
 
+/// The same of a place, whose end stays.
+fn clipped_place(place: &str) -> String {
+    text(&super::terminal::clip_place(place, NAME_CHARS_MAX))
+}
+
 const NAME_CHARS_MAX: usize = 64;
 const TEXT_CHARS_MAX: usize = 400;
 
@@ -309,7 +314,7 @@ fn events(report: &Report) -> String {
             level(event.from),
             level(event.to),
             text(event.began.as_deref().unwrap_or("–")),
-            clipped(&place(&event.source, event.line, None), NAME_CHARS_MAX),
+            clipped_place(&place(&event.source, event.line, None)),
         );
     }
     out.push_str("</table></div>");
@@ -425,7 +430,7 @@ fn rest(report: &Report) -> String {
         out.push_str("<section><h2>Units that are no records</h2><div class=\"scroll\"><table>");
         for unit in &report.rejected.first {
             let place = place(&unit.source, unit.line, unit.item);
-            let (place, reason) = (clipped(&place, NAME_CHARS_MAX), clipped(&unit.reason, TEXT_CHARS_MAX));
+            let (place, reason) = (clipped_place(&place), clipped(&unit.reason, TEXT_CHARS_MAX));
             let _ = write!(out, "<tr><td>{place}</td><td class=\"wide\">{reason}</td></tr>");
         }
         out.push_str("</table></div>");
@@ -437,7 +442,7 @@ fn rest(report: &Report) -> String {
         for problem in &report.problems.first {
             let place = place(&problem.source, problem.line, problem.item);
             let why = format!("{} {}", problem.field, problem.reason);
-            let (place, why) = (clipped(&place, NAME_CHARS_MAX), clipped(&why, TEXT_CHARS_MAX));
+            let (place, why) = (clipped_place(&place), clipped(&why, TEXT_CHARS_MAX));
             let _ = write!(out, "<tr><td>{place}</td><td class=\"wide\">{why}</td></tr>");
         }
         out.push_str("</table></div>");

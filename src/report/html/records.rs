@@ -83,7 +83,7 @@ impl<'r> Worst<'r> {
                 questions.join(" "),
                 questions.join(", "),
                 clipped(name, NAME_CHARS_MAX),
-                clipped(&record.place(), NAME_CHARS_MAX),
+                super::clipped_place(&record.place()),
                 text(&shown_time),
                 clipped(&record.explanation, EXPLANATION_CHARS_MAX),
             );

@@ -1,10 +1,10 @@
 //! Arguments → an ordered list of sources.
 //!
-//! - a file is read whatever its name is
+//! - a file is read whatever its name is, unless it is a report of ours
 //! - a folder is walked through, sorted by name on each level with the pieces of rotated logs from the oldest on, for what
 //!   is a log by its [name](super::names), or by its first bytes where the name says nothing. Symbolic links are followed.
-//!   What is passed over is [listed](LeftOut) with the reason: hidden files and folders, what is no log, what is no
-//!   regular file (a named pipe would be waited for)
+//!   What is passed over is [listed](LeftOut) with the reason: hidden files and folders, what is no log, reports that an
+//!   earlier run wrote, what is no regular file (a named pipe would be waited for)
 //! - a pattern (`*`, `?`, `[...]`, `{a,b}`, `**` across folders) stands for the files that match, in the same order,
 //!   whatever their extension is; it matches no hidden name unless a part of it begins with a dot. What exists under
 //!   exactly this name is no pattern
@@ -35,6 +35,11 @@ use super::{
     compression::Decompressed,
     names::{self, COMPRESSED_EXTENSIONS, LOG_EXTENSIONS, Said},
 };
+
+/// The first columns of a report in CSV.
+pub const REPORT_COLUMNS: &str = "type,source,line,item,byte,id,kind,model,tool,session_id,timestamp,verdict,";
+/// How the names of the schemas of reports begin, in quotes as JSON has them.
+const REPORT_SCHEMAS: [&str; 2] = ["\"llmverify.report/", "\"llmverify.verdict/"];
 
 /// Something to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +85,8 @@ pub enum Why {
     LinkLoop,
     /// It is a pipe, a socket or a device.
     NotRegular,
+    /// It is what an earlier run wrote of the logs.
+    Report,
 }
 
 impl fmt::Display for Why {
@@ -90,6 +97,7 @@ impl fmt::Display for Why {
             Why::Copy => "a copy or a temporary file by its name",
             Why::LinkLoop => "a link back to a folder above",
             Why::NotRegular => "no regular file",
+            Why::Report => "a report of an earlier run",
         })
     }
 }
@@ -165,6 +173,10 @@ impl Found {
                     return Ok(Err(Missing::Matches(why)));
                 }
                 walked
+            }
+            Ok(metadata) if metadata.is_file() && is_report(path) => {
+                let why = anyhow!("`{shown}` is a report of llmverify, not a log: name the log that it is of");
+                return Ok(Err(Missing::File(why)));
             }
             Ok(_) => {
                 self.add(path.to_owned(), true);
@@ -274,6 +286,7 @@ fn walk(folder: &Path, max_depth: usize, with_hidden: bool, said_by: impl Fn(&Pa
         match said_by(path) {
             None => {}
             Some(_) if !entry.file_type().is_file() => walked.leave_out(path, Why::NotRegular),
+            Some(Said::Log | Said::Nothing) if is_report(path) => walked.leave_out(path, Why::Report),
             Some(Said::Log) => walked.files.push(entry.into_path()),
             Some(Said::Nothing) if holds_json(path) => walked.files.push(entry.into_path()),
             Some(Said::Copy) => walked.leave_out(path, Why::Copy),
@@ -306,6 +319,21 @@ pub(super) const SNIFFED_BYTES: usize = 1 << 10;
 fn holds_json(path: &Path) -> bool {
     let file = File::open(path).map(|file| Box::new(file.take(SNIFFED_BYTES as u64)));
     file.and_then(|file| Decompressed::open(file)).is_ok_and(|mut input| begins_json(input.peek(SNIFFED_BYTES)))
+}
+
+/// Whether a file is a report of ours: written beside the logs, it must not be read as one of them.
+fn is_report(path: &Path) -> bool {
+    let file = File::open(path).map(|file| Box::new(file.take(SNIFFED_BYTES as u64)));
+    file.and_then(|file| Decompressed::open(file)).is_ok_and(|mut input| begins_report(input.peek(SNIFFED_BYTES)))
+}
+
+/// Whether the text begins a report in JSON, JSON Lines or CSV.
+fn begins_report(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text).trim_ascii_start();
+    let Some(object) = text.strip_prefix(b"{") else { return text.starts_with(REPORT_COLUMNS.as_bytes()) };
+    let name = object.trim_ascii_start().strip_prefix(b"\"schema\"").map(<[u8]>::trim_ascii_start);
+    let name = name.and_then(|rest| rest.strip_prefix(b":")).map(<[u8]>::trim_ascii_start);
+    name.is_some_and(|name| REPORT_SCHEMAS.iter().any(|schema| name.starts_with(schema.as_bytes())))
 }
 
 /// Whether the text begins an object or an array.
@@ -441,6 +469,31 @@ mod tests {
             ("prose.txt", Why::NoLog),
         ];
         assert_eq!(told, expected.map(|(name, why)| (name.to_owned(), why)));
+    }
+
+    #[test]
+    fn reports_beside_the_logs_are_no_logs() {
+        let folder = folder(&["a.jsonl"]);
+        let csv = format!("{REPORT_COLUMNS}high_risk\n");
+        for (name, text) in [
+            ("lines.jsonl", "{\"schema\":\"llmverify.verdict/1\",\"type\":\"record\"}\n"),
+            ("report.csv", csv.as_str()),
+            ("report.json", "{\n  \"schema\": \"llmverify.report/1\",\n  \"records\": []}"),
+            ("vague.out", "{\"schema\":\"llmverify.verdict/1\"}\n"),
+            // The normal form is a log, and so is one that speaks of reports.
+            ("normal.jsonl", "{\"schema\":\"llmverify.record/1\"}\n"),
+            ("other.jsonl", "{\"prompt\":\"{\\\"schema\\\":\\\"llmverify.verdict/1\\\"}\"}\n"),
+        ] {
+            fs::write(folder.path().join(name), text).expect("a file");
+        }
+        let expected = ["a.jsonl", "normal.jsonl", "other.jsonl"].map(str::to_owned).to_vec();
+        assert_eq!(names(&folder, &["@"]).ok(), Some(expected.clone()));
+        assert_eq!(names(&folder, &["@/*.{jsonl,json,csv}"]).ok(), Some(expected));
+        let Resolved { left_out, .. } = resolve(&[folder.path()]).expect("a folder with logs");
+        assert_eq!(left_out.iter().map(|file| file.why).collect::<Vec<_>>(), [Why::Report; 4], "{left_out:?}");
+        let Resolved { sources, .. } = resolve(&[folder.path().join("report.json")]).expect("a file is named");
+        let Origin::Missing(why) = &sources[0].origin else { panic!("{sources:?}") };
+        assert!(why.contains("is a report of llmverify"), "{why}");
     }
 
     #[test]

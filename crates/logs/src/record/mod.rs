@@ -12,6 +12,7 @@
 //! - [`stream`]: streamed answers put together again
 //! - `call`: a record in the making, for the writers
 //! - `settle`: the last look at a record that is whole
+//! - [`frames`]: what a coding harness tells beside what the user says
 //! - [`mapping`]: `--map field=/json/pointer`, for home-made logs
 //! - [`schema`]: the JSON Schema of the normal form
 
@@ -21,6 +22,7 @@ pub mod entry;
 pub mod fields;
 mod fill;
 pub mod format;
+pub mod frames;
 pub mod json;
 pub mod mapping;
 mod passages;
@@ -141,7 +143,7 @@ pub struct Record<'a> {
     pub span: Option<Box<Span<'a>>>,
     /// The conversation that the call belongs to, as a hash, where the log does not name it.
     pub scope: Option<u64>,
-    /// The hash of the prompt as the log has it, where documents were cut out of it.
+    /// The hash of the prompt as the log has it, where documents were cut out of it or it was read into messages.
     pub logged_prompt: Option<u64>,
     /// Values of the log's own that were asked for beside the fields above: the number of the pointer, and the value as text.
     pub extras: Vec<(u32, String)>,
@@ -455,7 +457,8 @@ pub struct Passage<'a> {
 /// Where a document stood in a text of the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The JSON Pointer of that text in the normal form: `/system`, `/prompt`, `/prompt/2/text`.
+    /// The JSON Pointer of that text in the normal form: `/system`, `/prompt`, `/prompt/2/text`. A `/prompt` of a template is
+    /// the text as it was logged, before it was read into messages.
     pub field: Cow<'static, str>,
     /// Its bytes there, before anything was cut out.
     pub span: Range<usize>,

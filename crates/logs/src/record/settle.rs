@@ -23,6 +23,7 @@ impl Record<'_> {
         if self.format.container != Container::NORMAL {
             templates::read(self);
             passages::cut(self);
+            templates::read_headed(self);
         }
     }
 

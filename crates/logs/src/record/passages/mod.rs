@@ -8,7 +8,8 @@
 //! **What counts**: a task that names its material and then gives it. System prompt, the last turn of the user and the
 //! results of its tools are looked at, and earlier turns where the last one has none. Material is taken for documents when
 //! it is marked, has substance, and a task beside it asks about it ([`is_wanted`]); the better it is marked, the less of
-//! it is enough. What is left of a text is the question. The results of tools stay where they are, too.
+//! it is enough. What is left of a text is the question. The results of tools stay where they are, too. What a harness tells
+//! of the machine and the project ([`super::frames`]) is no material: nothing that is asked rests on it.
 //!
 //! **Limits**: the words are English, with the commonest of five other languages. A mark that the words do not know is
 //! none. Where the record has documents of its own, nothing is cut. An answer that may also rest on what other tools
@@ -38,7 +39,7 @@ use self::{
     task::{Task, sample},
     words::{HANDED, RESULTS, SITUATION, TEXTUAL, count},
 };
-use super::{Kind, Message, Passage, Place, Prompt, Record};
+use super::{Kind, Message, Passage, Place, Prompt, Record, frames::frames};
 
 /// Bytes of the shortest text that is looked at: the shortest templates have more, with a document of a few sentences.
 pub(crate) const TEXT_BYTES_MIN: usize = 200;
@@ -210,7 +211,10 @@ fn cuts_of_messages(record: &Record<'_>, turn: Range<usize>) -> Vec<(Slot, Vec<E
 fn push(cuts: &mut Vec<(Slot, Vec<Extent>)>, record: &Record<'_>, slot: Slot) {
     let text = text_of(record, slot);
     if text.len() >= TEXT_BYTES_MIN && glance::has_mark(text) {
-        let extents = find::extents(text);
+        let frames = frames(text);
+        let is_framed = |extent: &Extent| frames.iter().any(|frame| frame.span.contains(&extent.span.start));
+        let mut extents = find::extents(text);
+        extents.retain(|extent| !is_framed(extent));
         if !extents.is_empty() {
             cuts.push((slot, extents));
         }

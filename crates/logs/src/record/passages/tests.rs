@@ -71,6 +71,28 @@ fn check(record: &Value, expected: &[(Option<&str>, &str)]) {
 }
 
 #[test]
+fn what_a_harness_tells_is_no_document() {
+    let tree = "This is the Gemini CLI. Today is Sunday. My operating system is: linux\n- **Directory Structure:**\n\n\
+                Showing up to 200 items (files and folders). Items that are marked with dots hold more that is not shown \
+                here, were ignored, or the limit of what is shown was reached.\n\n/home/ada/shop/\n├───api/\n│   ├───urls.py\n\
+                │   └───views.py\n└───web/\n    └───index.html\n";
+    let notes = format!("You can use the following context:\n# notes\n{WARRANTY}\n\n{RETURNS}\n");
+    for (tag, text) in [("session_context", tree), ("environment_details", tree), ("system-reminder", notes.as_str())] {
+        for question in ["How do I get a refund?", "How long do solar panels last?"] {
+            let frame = format!("<{tag}>\n{text}</{tag}>");
+            check(&asked(&format!("{frame}\n{question}")), &[]);
+            let messages = json!([{"role": "user", "content": frame}, {"role": "user", "content": question}]);
+            check(&json!({"messages": messages, "response": "Write to us."}), &[]);
+        }
+    }
+    // Documents beside it are.
+    let both = format!(
+        "<system-reminder>{tree}</system-reminder>\n<context>\n{WARRANTY}\n</context>\nHow long is the warranty?"
+    );
+    check(&asked(&both), &[(None, WARRANTY)]);
+}
+
+#[test]
 fn templates_of_frameworks_give_their_documents() {
     let both = format!("{WARRANTY}\n\n{RETURNS}");
     let one = [(None, both.as_str())];
