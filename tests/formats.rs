@@ -204,6 +204,7 @@ macro_rules! samples {
 samples! {
     openai_chat_pair: "openai_chat_pair.jsonl",
     openai_chat_chunks: "openai_chat_chunks.jsonl",
+    chat_templates: "chat_templates.jsonl",
     context_in_prompts: "context_in_prompts.jsonl",
     openai_error: "openai_error.jsonl",
     openai_responses_pair: "openai_responses_pair.jsonl",

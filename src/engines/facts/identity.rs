@@ -590,7 +590,7 @@ pub fn maker_by_own_words(answer: &str) -> Option<(Maker, Range<usize>)> {
             let sentence = sentence::around(answer, at..at + company.len());
             let said = &answer[sentence.start..at];
             // Who made it, and not whom it is like.
-            let said = said.strip_suffix(" by ").or_else(|| said.strip_suffix("'s "))?;
+            let said = said.strip_suffix(" by ")?;
             let begin = ["I'm ", "I\u{2019}m ", "I am ", "My name is "].iter().find_map(|own| {
                 let at = said.find(own)?;
                 Some((at, at + own.len()))
