@@ -171,7 +171,7 @@ mod tests {
         ] {
             let shown = clip_place(place, chars_max);
             assert!(shown.chars().count() <= chars_max && shown.ends_with(&expected[expected.len() - 8..]), "{shown}");
-            assert_eq!(shown.starts_with(&expected[..2]), true, "{shown}");
+            assert!(shown.starts_with(&expected[..2]), "{shown}");
         }
         assert_eq!(clip("\u{1b}ab", 4), "\\x1…");
         assert_eq!(clip("äöü", 3), "äöü");

@@ -170,7 +170,7 @@ impl Tokens {
     /// Who speaks in the turn that begins at `at`, and where the text does.
     fn head(&self, text: &str, at: usize) -> Option<(&'static str, usize)> {
         let name = at + self.open.len();
-        if !text.get(at..name).is_some_and(|open| open == self.open) {
+        if text.get(at..name) != Some(self.open) {
             return None;
         }
         let rest = &text[name..];
