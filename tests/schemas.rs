@@ -229,3 +229,9 @@ fn a_report_says_all_that_others_rely_on() {
         assert_keys(stream, &["name", "kind", "requests", "errors", "latency_ms", "health", "verdicts"], "a stream");
     }
 }
+
+#[test]
+fn a_report_in_csv_is_known_by_its_first_columns() {
+    let columns = llmverify::report::csv::COLUMNS.join(",");
+    assert!(columns.starts_with(llmverify::input::paths::REPORT_COLUMNS));
+}

@@ -200,13 +200,6 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_known_by_its_first_columns() {
-        let mut out = Vec::new();
-        Csv.head(&mut out);
-        assert!(out.starts_with(crate::input::paths::REPORT_COLUMNS.as_bytes()));
-    }
-
-    #[test]
     fn a_row_holds_the_record() {
         let rows = rows(|out| Csv.record(&samples::blocked_record(3), out));
         assert_eq!(rows[0], COLUMNS);
