@@ -153,7 +153,7 @@ static TRANSLATE: LazyLock<Regex> = LazyLock::new(|| {
 static ORDER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(
         concat!(
-            r"(?i)\b(?:answer|respond|reply|write|speak|antworte[nt]?|schreib\w*|réponds|répondez|responde|responda|rispondi|antwoord|svar|svara|odpowiadaj|отвечай)(?: \w+){{0,4}}? (?:only in|in|auf|en|em|in het|na|på|po) (?P<name>{0}){1}",
+            r"(?i)\b(?:answer|respond|reply|write|speak|antworte[nt]?|schreib\w*|réponds|répondez|responde|responda|rispondi|antwoord|svar|svara|odpowiadaj|отвечай)(?: \w+){{0,8}}? (?:only in|in|auf|en|em|in het|na|på|po) (?P<name>{0}){1}",
             // In these the verb follows the language, and the name of the language says that it is one.
             r"|(?P<ja>日本語|英語|中国語|韓国語|フランス語|ドイツ語|スペイン語)で(?:答え|回答|返答|返信|返事|書い|書き|説明|要約|出力|お願い)",
             r"|用(?P<zh>中文|汉语|英文|英语|日语|韩语|法语|德语|西班牙语)(?:来)?(?:回答|回复|答复|作答|写|解释|说明|总结|描述|输出)",
@@ -164,6 +164,16 @@ static ORDER: LazyLock<Regex> = LazyLock::new(|| {
         AFTER_NAME,
     ))
     .expect("a pattern of this crate")
+});
+
+/// A language that is named, in whatever form.
+static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+    let (dense, spaced): (Vec<&str>, Vec<&str>) = NAMES
+        .iter()
+        .flat_map(|(_, names)| names.iter().copied())
+        .partition(|name| name.chars().any(|c| c >= '\u{2E80}'));
+    Regex::new(&format!(r"(?i)\b(?:{})(?:e[nrsm]?|s|a|as|os|es|n)?\b|{}", spaced.join("|"), dense.join("|")))
+        .expect("a pattern of this crate")
 });
 
 /// The only language that `texts` order by name; `None` where they order none, or several.
@@ -262,7 +272,8 @@ fn due(view: &View<'_, '_>) -> Option<(Lang, bool)> {
     if let Some(lang) = ordered([asked]).or_else(|| ordered([system, view.prompt_text])) {
         return Some((lang, true));
     }
-    let speaks_of_it = [asked, system].iter().any(|text| REQUESTS.other_language.stand_in(text));
+    let speaks_of_it =
+        [asked, system].iter().any(|text| REQUESTS.other_language.stand_in(text) || NAMED.is_match(text));
     let quotes = asked.contains(['"', '\u{201C}', '\u{AB}', '\u{201E}', '\u{300C}']) || asked.contains("```");
     if speaks_of_it || quotes {
         return None;
@@ -345,6 +356,8 @@ mod tests {
         check("Always answer in English.", "Bitte antworte auf Deutsch: wo ist sie?", GERMAN, Some(false));
         check("", "Wo ist meine Bestellung? Antworte bitte auf Französisch.", FRENCH, Some(false));
         check("", "Answer in English. No, answer in German!", FRENCH, None);
+        check("", "Schreibe die Mail an unseren Spediteur in Lyon bitte auf Französisch: morgen.", FRENCH, Some(false));
+        check("", "Wie heißt das, was Sie verkaufen, in der portugiesischen Fassung des Katalogs?", FRENCH, None);
         check("", "私の注文はどこですか?日本語で答えてください。", ENGLISH, Some(true));
         check("", "我的订单在哪里?请用中文回答。", ENGLISH, Some(true));
         check("", "Где мой заказ? Ответь, пожалуйста, по-русски.", ENGLISH, Some(true));

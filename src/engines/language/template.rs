@@ -184,7 +184,9 @@ fn unfilled(text: &str, code: &[Range<usize>]) -> Vec<Range<usize>> {
         let is_link = text[span.start..].starts_with('[') && text[span.end..].starts_with(['(', ':', '[', '=']);
         let is_markup = text[span.start..].starts_with('<')
             && text[span.clone()].bytes().all(|byte| byte.is_ascii_lowercase() || b"<>".contains(&byte));
-        if !is_link && !is_markup && (captured.name("braces").is_none() || stands_alone) {
+        // A format string in quotes is shown, and not one that nobody filled.
+        let is_quoted_format = text[span.clone()].starts_with("%s") && text[..at].ends_with(['"', '\'', '`', '(', '“']);
+        if !is_link && !is_markup && !is_quoted_format && (captured.name("braces").is_none() || stands_alone) {
             after = span.end;
             found.extend(prose.holds(&span).then_some(span));
             if found.len() == FOUND_MAX {
@@ -401,6 +403,7 @@ mod tests {
             ("Answer with yes, no or none.", "None"),
             ("Which element holds it?", "The element <name> holds it."),
             ("Where do I see it?", "Tap [Account Settings] and then [Order History]."),
+            ("How are names printed?", "With printf(\"%s is %d years old\\n\", name, age) in C."),
             ("Where is that said?", "See [Product Manual, p. 3]."),
             ("Where is my home?", "Type `cd {{home}}` there, or `%ORDERNO%`."),
         ] {
