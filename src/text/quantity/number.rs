@@ -363,7 +363,8 @@ pub struct Literal {
     pub places: u32,
     /// Significant digits.
     pub digits: usize,
-    /// What it says when its points separate thousands (1.200), where that is possible.
+    /// What it says when its points separate thousands (1.200), where that is possible; with decimal commas, when its mark is
+    /// meant the other way.
     pub with_points_as_thousands: Option<Exact>,
     /// Whether dots follow: the digits go on (0.333...).
     pub goes_on: bool,
@@ -396,6 +397,12 @@ impl Literal {
         self.places >= places_min && self.places > 0 && !is_nice
     }
 
+    /// A number of one group of thousands that may be one with three decimals instead.
+    fn or_with_decimals(mut self) -> Literal {
+        self.with_points_as_thousands = self.value.div(&Exact::whole(1_000));
+        self
+    }
+
     /// The same number, times `factor`.
     pub fn scaled(mut self, factor: &Exact) -> Option<Literal> {
         self.value = self.value.mul(factor)?;
@@ -420,9 +427,63 @@ pub enum NotANumber {
     TooLong,
 }
 
+/// What stands before the decimals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DecimalMark {
+    /// 1,234.5
+    #[default]
+    Point,
+    /// 1.234,5
+    Comma,
+}
+
+/// The mark that the numbers of `text` show: the comma when some number can be read with it only (3,5; 1.234,50), and none with
+/// the point only (3.5; 1,234,567). "(3,4)" are two numbers.
+pub fn decimal_mark(text: &str) -> DecimalMark {
+    let bytes = text.as_bytes();
+    let mut has_comma = false;
+    let mut at = 0;
+    while let Some(start) = bytes[at..].iter().position(u8::is_ascii_digit).map(|digit| at + digit) {
+        let (mut points, mut commas, mut group, mut is_grouped, mut end) = (0, 0, 0, true, start);
+        let mut last = b' ';
+        while let Some(byte) = bytes.get(end) {
+            let is_mark = matches!(byte, b'.' | b',') && bytes.get(end + 1).is_some_and(u8::is_ascii_digit);
+            if !is_mark && !byte.is_ascii_digit() {
+                break;
+            }
+            if is_mark {
+                is_grouped &= if last == b' ' { group <= 3 } else { group == 3 };
+                (points, commas) = (points + usize::from(*byte == b'.'), commas + usize::from(*byte == b','));
+                (last, group) = (*byte, 0);
+            } else {
+                group += 1;
+            }
+            end += 1;
+        }
+        at = end;
+        let is_enclosed = start > 0
+            && matches!(bytes[start - 1], b'(' | b'[' | b'{')
+            && bytes.get(end).is_some_and(|byte| matches!(byte, b')' | b']' | b'}'));
+        match (points, commas, last) {
+            (1, 0, _) if group != 3 => return DecimalMark::Point,
+            (0, 2.., _) if is_grouped && group == 3 => return DecimalMark::Point,
+            (1, 1.., b'.') if is_grouped => return DecimalMark::Point,
+            (0, 1, _) => has_comma |= group != 3 && !is_enclosed,
+            (1.., 1, b',') => has_comma |= is_grouped,
+            _ => {}
+        }
+    }
+    if has_comma { DecimalMark::Comma } else { DecimalMark::Point }
+}
+
 /// Reads the number at the beginning of `text`, which begins with a digit or a point and a digit. The second value is
 /// the number of bytes that belong to it, number or not.
 pub fn read(text: &str) -> (Result<Literal, NotANumber>, usize) {
+    read_with(text, DecimalMark::Point)
+}
+
+/// The same where decimals stand behind `mark`.
+pub fn read_with(text: &str, mark: DecimalMark) -> (Result<Literal, NotANumber>, usize) {
     let bytes = text.as_bytes();
     let mut length = 0;
     let mut marks: Vec<Mark> = Vec::new();
@@ -444,7 +505,20 @@ pub fn read(text: &str) -> (Result<Literal, NotANumber>, usize) {
         length += width;
     }
     let digits = &text[..length];
-    let (literal, exponent_length) = match number(digits, &marks) {
+    if mark == DecimalMark::Comma {
+        for mark in &mut marks {
+            mark.separator = match mark.separator {
+                Separator::Point => Separator::Comma,
+                Separator::Comma => Separator::Point,
+                Separator::Space => Separator::Space,
+            };
+        }
+    }
+    let literal = number(digits, &marks).map(|literal| match mark {
+        DecimalMark::Comma if marks.len() == 1 && literal.places == 0 => literal.or_with_decimals(),
+        _ => literal,
+    });
+    let (literal, exponent_length) = match literal {
         Err(why) => (Err(why), 0),
         Ok(literal) => match exponent(&text[length..]) {
             None => (Ok(literal), 0),
@@ -757,5 +831,26 @@ mod tests {
             }
             prop_assert!(!text[end..].bytes().any(|byte| byte.is_ascii_digit()));
         }
+    }
+
+    #[test]
+    fn a_text_shows_its_decimal_mark() {
+        for (text, comma) in [
+            ("3,5 x 4 = 15", true),
+            ("1.234,50 and 1.500", true),
+            ("1,500 and 2,000", false),
+            ("3,5 and 2.5", false),
+            ("3,5 and 1,000,000", false),
+            ("(3,4) and 1.200", false),
+            ("1,2,3", false),
+            ("on 12.05.2024: 3,5", true),
+            ("", false),
+        ] {
+            assert_eq!(decimal_mark(text) == DecimalMark::Comma, comma, "{text}");
+        }
+        let value = |text| read_with(text, DecimalMark::Comma).0.map(|literal| literal.value.show());
+        assert_eq!(value("1.234,50"), Ok("1234.5".to_owned()));
+        assert_eq!(value("1.500"), Ok("1500".to_owned()));
+        assert!(value("3.5").is_err());
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! **Range**: 0 to [`VALUE_MAX`].
 //!
-//! **Limits**: the languages of `numbers.toml`, today English. "A hundred" begins with its scale; ordinals are read as
+//! **Limits**: the languages of `numbers.toml`, today English, and below a hundred German and French. "A hundred" begins with its scale; ordinals are read as
 //! parts only.
 
 use std::{
@@ -23,10 +23,17 @@ pub const VALUE_MAX: i64 = 1_000_000_000_000;
 struct Language {
     ones: Vec<String>,
     tens: Vec<String>,
+    #[serde(default)]
     scales: BTreeMap<String, u32>,
+    #[serde(default)]
     money_scales: BTreeMap<String, u32>,
+    #[serde(default)]
     joins: Vec<String>,
+    #[serde(default)]
     parts: BTreeMap<String, i64>,
+    joined: Option<String>,
+    #[serde(default)]
+    words: BTreeMap<String, i64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +55,16 @@ static KNOWN: LazyLock<Known> = LazyLock::new(|| {
     let table: BTreeMap<String, Language> = toml::from_str(include_str!("numbers.toml")).unwrap_or_default();
     let mut known = Known { words: HashMap::new(), money_scales: HashMap::new(), parts: HashMap::new() };
     for language in table.into_values() {
+        if let Some(join) = &language.joined {
+            for (ten, value) in language.tens.iter().zip((20..).step_by(10)) {
+                for (one, count) in language.ones.iter().zip(0..10).skip(1) {
+                    // "einundzwanzig" is of one, and has no s.
+                    let one = if count == 1 { one.strip_suffix('s').unwrap_or(one) } else { one };
+                    known.words.insert(format!("{one}{join}{ten}"), Word::One(value + count));
+                }
+            }
+        }
+        known.words.extend(language.words.into_iter().map(|(word, value)| (word, Word::One(value))));
         known.words.extend(language.ones.into_iter().zip(0..).map(|(word, value)| (word, Word::One(value))));
         known.words.extend(language.tens.into_iter().zip(2..).map(|(word, tens)| (word, Word::Ten(10 * tens))));
         known.words.extend(language.scales.into_iter().map(|(word, power)| (word, Word::Scale(10_i64.pow(power)))));

@@ -60,6 +60,8 @@ struct Entry {
     factor: (i64, i64),
     #[serde(default)]
     several_sizes: bool,
+    #[serde(default)]
+    other_sizes: Vec<(i64, i64)>,
 }
 
 /// The table as a file.
@@ -112,6 +114,12 @@ impl Unit {
     /// Whether its name is that of several units of different sizes: tons, and what cooks measure in.
     pub fn has_several_sizes(self) -> bool {
         KNOWN.units.get(usize::from(self.id)).is_some_and(|(_, entry)| entry.several_sizes)
+    }
+
+    /// What else a unit of its name measures, as base units: in one order for all units of a kind, British first.
+    pub fn other_sizes(self) -> Vec<Exact> {
+        let sizes = KNOWN.units.get(usize::from(self.id)).map(|(_, entry)| entry.other_sizes.as_slice());
+        sizes.unwrap_or_default().iter().map(|(above, below)| Exact::fraction(*above, *below)).collect()
     }
 
     /// Its first name, in the singular: `m` of "metres".

@@ -10,16 +10,16 @@
 //! share of the left; points as decimals and as thousands; units taken as written and converted. What might be rounded
 //! before, cut off, a range, or said of what is not the case is not assessed.
 
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 use super::{
-    Reason, Report, Settings,
+    EQUATION_RULE, ORDER_RULE, Reason, Report, Settings,
     doubt::{self, Said},
     expression::{self, Expression, Percent, Reading, Slack, Words, is_label},
-    identity,
-    lexer::{Kind, Relation, Token, tokens},
+    framed, identity,
+    lexer::{Kind, Relation, Token, tokens_with},
     linear::Derivation,
-    number::{Exact, is_rounding, is_truncation},
+    number::{DecimalMark, Exact, is_rounding, is_truncation},
     statement,
     unit::{Unit, Units},
 };
@@ -36,108 +36,6 @@ const FLOAT_DIGITS_MIN: usize = 15;
 const ROUNDED_PLACES_MIN: u32 = 2;
 /// The same for amounts of money, whose cents are exact.
 const ROUNDED_MONEY_PLACES_MIN: u32 = 3;
-
-/// Words after which a clause is not stated as a fact.
-const HYPOTHETICAL: [&str; 9] =
-    ["if", "suppose", "supposing", "assume", "assuming", "imagine", "whether", "unless", "pretend"];
-
-/// Words of a sentence that says what does not hold, or does not mean numbers.
-const TAKEN_BACK: [&str; 59] = [
-    "insist",
-    "insists",
-    "insisted",
-    "declared",
-    "incorrect",
-    "incorrectly",
-    "wrong",
-    "wrongly",
-    "mistake",
-    "mistaken",
-    "mistakenly",
-    "mistakes",
-    "error",
-    "errors",
-    "erroneous",
-    "false",
-    "falsely",
-    "invalid",
-    "fallacy",
-    "contradiction",
-    "contradicts",
-    "impossible",
-    "misleading",
-    "typo",
-    "miscalculated",
-    "miscalculation",
-    "paradox",
-    "joke",
-    "claims",
-    "claimed",
-    "wrote",
-    "believe",
-    "believes",
-    "believed",
-    "think",
-    "thinks",
-    "thought",
-    "said",
-    "says",
-    "wait",
-    "oops",
-    "recheck",
-    "riddle",
-    "trick",
-    "clock",
-    "guessed",
-    "binary",
-    "hex",
-    "hexadecimal",
-    "octal",
-    "boolean",
-    "xor",
-    "modular",
-    "modulus",
-    "o'clock",
-    "string",
-    "strings",
-    "concatenation",
-    "congruent",
-];
-
-/// Words that say, with "that" behind them, what somebody else holds.
-const HELD: [&str; 14] = [
-    "accept",
-    "accepts",
-    "accepted",
-    "agree",
-    "agreed",
-    "convinced",
-    "claim",
-    "idea",
-    "notion",
-    "belief",
-    "myth",
-    "saying",
-    "assertion",
-    "allegation",
-];
-
-/// Words that say "not" of what stands next to them.
-const NOT: [&str; 13] = [
-    "instead",
-    "not",
-    "never",
-    "isn't",
-    "doesn't",
-    "don't",
-    "aren't",
-    "isn’t",
-    "doesn’t",
-    "cannot",
-    "can't",
-    "neither",
-    "nor",
-];
 
 /// Words behind which an order of two numbers is stated as a reason.
 const REASONING: [&str; 3] = ["since", "as", "because"];
@@ -218,13 +116,13 @@ pub enum Outcome {
 pub fn examine(
     text: &str,
     range: Range<usize>,
-    is_code: bool,
+    (is_code, mark): (bool, DecimalMark),
     settings: &Settings,
     derivation: &mut Derivation,
     report: &mut Report,
 ) {
     let mut annotations = Vec::new();
-    let tokens = tokens(text, range, &mut annotations);
+    let tokens = tokens_with(text, range, &mut annotations, mark);
     Block { text, tokens: &tokens, is_code, settings }.examine(report);
     if !is_code {
         statement::examine(text, &tokens, settings, report);
@@ -241,7 +139,7 @@ pub fn examine(
 pub fn taken_back(text: &str, tokens: &[Token], place: Range<usize>) -> Option<Reason> {
     let bytes = tokens.get(place.clone()).and_then(|own| Some(own.first()?.span.start..own.last()?.span.end))?;
     let settings = Settings::default();
-    Block { text, tokens, is_code: false, settings: &settings }.taken_back(place, bytes)
+    Block { text, tokens, is_code: false, settings: &settings }.taken_back(place, bytes, true)
 }
 
 struct Block<'t> {
@@ -301,7 +199,10 @@ impl Block<'_> {
             consumed = right.as_ref().map_or(at + 1, |side| side.tokens.end);
             match (outcome, right) {
                 (Some(Outcome::False(detail)), Ok(side)) => {
-                    report.refute("arithmetic/false_equation", self.wrong_span(&chain, &side), detail);
+                    let operators =
+                        side.expression.operators + chain.iter().map(|side| side.expression.operators).sum::<usize>();
+                    let rule = if is_order(relation) && operators == 0 { ORDER_RULE } else { EQUATION_RULE };
+                    report.refute(rule, self.wrong_span(&chain, &side), detail);
                     chain = vec![side];
                 }
                 (outcome, right) => {
@@ -624,7 +525,7 @@ impl Block<'_> {
             Outcome::False(_) if is_denied => Some(Outcome::NotAssessed(Reason::TakenBack)),
             Outcome::False(detail) => {
                 let bytes = left.expression.span.start..right.expression.span.end;
-                let reason = self.taken_back(left.tokens.start..right.tokens.end, bytes);
+                let reason = self.taken_back(left.tokens.start..right.tokens.end, bytes, true);
                 Some(reason.map_or(Outcome::False(detail), Outcome::NotAssessed))
             }
             // That one number is below another is no computation.
@@ -635,6 +536,8 @@ impl Block<'_> {
     fn judge(&self, chain: &[Side], relation: Relation, right: &Side) -> Outcome {
         let Some(last) = chain.last() else { return Outcome::NotAssessed(Reason::MissingOperand) };
         let (left, written) = (&last.expression, &right.expression);
+        let sign = self.tokens.get(last.tokens.end).map_or("", |sign| &self.text[sign.span.clone()]);
+        let relation_is_worded = sign.starts_with(|c: char| c.is_ascii_alphabetic());
         let outcome = check(left, relation, written, self.settings.strict);
         let Outcome::False(_) = outcome else { return outcome };
         // A rounded link may be followed by one that goes on from the exact value.
@@ -648,7 +551,8 @@ impl Block<'_> {
         if whole.start.checked_sub(1).is_some_and(|before| matches!(self.tokens[before].kind, Kind::About)) {
             return Outcome::NotAssessed(Reason::Rounded);
         }
-        let reason = self.taken_back(whole, last.expression.span.start..written.span.end);
+        let is_worded = relation_is_worded || self.has_worded_operator(&self.tokens[whole.clone()]);
+        let reason = self.taken_back(whole, last.expression.span.start..written.span.end, is_worded);
         match reason.or_else(|| self.other_reading(last, right).filter(|_| !self.settings.strict)) {
             Some(reason) => Outcome::NotAssessed(reason),
             None => outcome,
@@ -677,8 +581,11 @@ impl Block<'_> {
     }
 
     /// Why the equation at these tokens, and bytes, is not stated as a fact.
-    fn taken_back(&self, place: Range<usize>, bytes: Range<usize>) -> Option<Reason> {
+    fn taken_back(&self, place: Range<usize>, bytes: Range<usize>, is_worded: bool) -> Option<Reason> {
         let is = |token: &Token, words: &[&str]| token.is_word_of(self.text, words);
+        let is_of = |token: &Token, words: &HashSet<String>| framed::is_one_of(self.text, token, words);
+        let words = &*framed::WORDS;
+        let mut sentence_start = place.start;
         let ends_sentence = |token: &Token| {
             matches!(token.kind, Kind::Boundary | Kind::Question)
                 || matches!(token.kind, Kind::Stop) && !self.text[token.span.clone()].starts_with(':')
@@ -689,21 +596,26 @@ impl Block<'_> {
             if ends_sentence(token) {
                 break;
             }
+            sentence_start = place.start - 1 - distance;
             is_same_clause &= !(matches!(token.kind, Kind::Comma | Kind::Stop) || is(token, &["then", "so"]));
             quotes += usize::from(matches!(token.kind, Kind::Quote));
             // "If 2 + 3 = 10, then 7 + 2 = 63": a puzzle, to its end.
             let said_under_it = &self.tokens[place.start - distance..place.start];
             let is_puzzle = said_under_it.first().is_some_and(Token::begins_operand)
                 && said_under_it.iter().any(|token| matches!(token.kind, Kind::Relation(Relation::Equal)));
-            if (is_same_clause || is_puzzle) && is(token, &HYPOTHETICAL) {
+            if (is_same_clause || is_puzzle) && is_of(token, &words.hypothetical) {
                 return Some(Reason::Hypothetical);
             }
             let is_base = is(token, &["base"]) && self.is_base(place.start - 1 - distance);
-            let is_held = is(token, &HELD)
+            let is_held = is_of(token, &words.held)
                 && self.tokens[place.start - distance..].first().is_some_and(|next| is(next, &["that"]));
-            if is(token, &TAKEN_BACK) || is_base || is_held || distance < 3 && is(token, &NOT) {
+            let is_said = is_of(token, &words.taken_back) || is_of(token, &words.reports);
+            if is_said || is_base || is_held || distance < 3 && is_of(token, &words.not) {
                 return Some(Reason::TakenBack);
             }
+        }
+        if framed::is_framed(self.text, self.tokens, sentence_start, place.clone(), is_worded) {
+            return Some(Reason::Framed);
         }
         let mut sentences = 0;
         for (distance, token) in self.tokens[place.end..].iter().take(CONTEXT_TOKENS_MAX).enumerate() {
@@ -719,7 +631,8 @@ impl Block<'_> {
             if is(token, &["base"]) && sentences == 0 && self.is_base(place.end + distance) {
                 return Some(Reason::Base);
             }
-            if is(token, &TAKEN_BACK) && (sentences == 0 || distance < 10) || is(token, &NOT) && distance < 4 {
+            let is_said = is_of(token, &words.taken_back) && (sentences == 0 || distance < 10);
+            if is_said || is_of(token, &words.not) && distance < 4 {
                 return Some(Reason::TakenBack);
             }
             sentences += usize::from(ends_sentence(token));

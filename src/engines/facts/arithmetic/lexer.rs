@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::{
-    number::{self, Exact, Literal, NotANumber},
+    number::{self, DecimalMark, Exact, Literal, NotANumber},
     unit::Unit,
 };
 
@@ -132,7 +132,18 @@ impl Token {
 
 /// The tokens of `text[range]`. An annotation `<<...>>` (GSM8K) becomes no token; its inner range goes to `annotations`.
 pub fn tokens(text: &str, range: Range<usize>, annotations: &mut Vec<Range<usize>>) -> Vec<Token> {
-    let mut lexer = Lexer { text, at: range.start, end: range.end, tokens: Vec::new(), is_spaced: true, annotations };
+    tokens_with(text, range, annotations, DecimalMark::Point)
+}
+
+/// The same where decimals stand behind `mark`.
+pub fn tokens_with(
+    text: &str,
+    range: Range<usize>,
+    annotations: &mut Vec<Range<usize>>,
+    mark: DecimalMark,
+) -> Vec<Token> {
+    let (at, end) = (range.start, range.end);
+    let mut lexer = Lexer { text, at, end, tokens: Vec::new(), is_spaced: true, annotations, mark };
     lexer.run();
     lexer.tokens
 }
@@ -144,6 +155,7 @@ struct Lexer<'t, 'n> {
     tokens: Vec<Token>,
     is_spaced: bool,
     annotations: &'n mut Vec<Range<usize>>,
+    mark: DecimalMark,
 }
 
 impl<'t> Lexer<'t, '_> {
@@ -203,7 +215,7 @@ impl<'t> Lexer<'t, '_> {
     }
 
     fn number(&mut self, rest: &str) {
-        let (literal, length) = number::read(rest);
+        let (literal, length) = number::read_with(rest, self.mark);
         let behind = &rest[length..];
         if let Some(more) = not_a_count(rest, length) {
             return self.push(Kind::NotANumber(NotANumber::Ambiguous), more);
@@ -254,7 +266,14 @@ impl<'t> Lexer<'t, '_> {
             },
             "mod" | "modulo" => Kind::Modulo,
             "of" if self.follows_share() => Kind::Times,
-            "percent" if self.follows_operand() => Kind::Percent,
+            "percent" | "prozent" if self.follows_operand() => Kind::Percent,
+            // In French, Spanish, Portuguese and Italian, and in British spelling.
+            "pour" | "por" | "per" if self.follows_operand() => {
+                match ["cent", "ciento", "cento"].into_iter().find_map(two_words) {
+                    Some(length) => return self.push(Kind::Percent, length),
+                    None => Kind::Word,
+                }
+            }
             "squared" | "cubed" if self.follows_operand() => {
                 let degree = if lower == "squared" { 2 } else { 3 };
                 self.push(Kind::Power, length);
@@ -406,7 +425,7 @@ impl<'t> Lexer<'t, '_> {
         if !is_plain {
             return self.push(Kind::Other, after - self.at);
         }
-        let tokens = tokens(self.text, inner, self.annotations);
+        let tokens = tokens_with(self.text, inner, self.annotations, self.mark);
         self.tokens.extend(tokens);
         self.at = after;
         self.is_spaced = true;

@@ -6,7 +6,7 @@
 //! **Formula**: value = false claims / claims that could be checked. A claim is false when its right side, at the precision
 //! in which it is written, is no correct rounding of its left side, nor of a side before it in the chain, in any reading of
 //! its signs and units; "about", `~`, `≈` allow [`ABOUT_SHARE`](claim::ABOUT_SHARE). With `strict` both sides must be equal.
-//! One false claim fires the signal, as a proof: it blocks.
+//! One false claim fires the signal, as a proof: it blocks. The order of two bare numbers alone is evidence only.
 //!
 //! **Range**: 0 (everything holds) to 1 (nothing does). Without anything to check the engine is not assessed.
 //!
@@ -18,11 +18,13 @@
 //! ([`DEPTH_MAX`](expression::DEPTH_MAX), [`NODES_MAX`](expression::NODES_MAX)); what is beyond is not assessed, and counted by its
 //! reason. Equations with letters are definitions or unknowns, and no claims, except for identities
 //! ([`identity`]) and the solutions of linear ones ([`linear`]). What is asked, quoted, supposed or taken back, modular arithmetic, other bases, clock times, ranges,
-//! matrices and program text are no claims either. The words are English.
+//! what holds in a novel or a game ([`framed`]),
+//! matrices and program text are no claims either. The words stand in tables by language.
 
 pub mod claim;
 pub mod doubt;
 pub mod expression;
+pub mod framed;
 pub mod identity;
 pub mod lexer;
 pub mod linear;
@@ -74,6 +76,12 @@ pub const NAME: &str = "arithmetic";
 pub const SIGNAL: &str = "false_equation";
 /// P(a false equation | made up) / P(it | not); the proof blocks in any case.
 pub const LIKELIHOOD_RATIO: f64 = 100.0;
+/// The same where all that is wrong is the order of two bare numbers: those may be ranks, versions or places of a list.
+pub const ORDER_RATIO: f64 = 5.0;
+/// The rule of an equation that does not hold.
+const EQUATION_RULE: &str = "arithmetic/false_equation";
+/// The rule of two numbers that are said to stand in the other order.
+const ORDER_RULE: &str = "arithmetic/false_order";
 /// The ratio with which equations that hold speak against fabrication: hardly.
 const ABSENT_RATIO: f64 = 2.0;
 /// Equations of one text.
@@ -86,7 +94,7 @@ const CODE_LETTERS_MAX: usize = 4;
 pub const LINES_MAX: usize = 40;
 
 /// Words and signs, other than `=`, without which no claim is made. At least three bytes each, so that they are found fast.
-const TRIGGERS: [&str; 34] = [
+const TRIGGERS: [&str; 63] = [
     " < ",
     " > ",
     "≈",
@@ -104,6 +112,7 @@ const TRIGGERS: [&str; 34] = [
     " means ",
     " gives ",
     " comes to",
+    " come to ",
     "plus ",
     "minus ",
     "times ",
@@ -121,10 +130,38 @@ const TRIGGERS: [&str; 34] = [
     " brings ",
     " would be ",
     "emainder",
+    "% de ",
+    "% von ",
+    "% di ",
+    "cent de ",
+    "rozent von",
+    "iento de ",
+    "ento de ",
+    "ento di ",
+    "% Rabatt",
+    "lfte von",
+    "itié de ",
+    "itad de ",
+    "etade de ",
+    "età di ",
+    " mal ",
+    " fois ",
+    " más ",
+    " mais ",
+    " più ",
+    " vezes ",
+    " moins ",
+    " menos ",
+    " durch ",
+    "chschnitt von",
+    "oyenne de ",
+    "romedio de ",
+    "édia de ",
+    "media di ",
 ];
 
 /// Words of a block without digits in which there may be a claim all the same.
-const SPELLED_TRIGGERS: [&str; 12] = [
+const SPELLED_TRIGGERS: [&str; 14] = [
     "plus ",
     "minus ",
     "times ",
@@ -137,6 +174,8 @@ const SPELLED_TRIGGERS: [&str; 12] = [
     "verage of",
     "um of",
     "tenth",
+    " mal ",
+    " fois ",
 ];
 
 static SPELLED_TRIGGER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(SPELLED_TRIGGERS).ok());
@@ -233,6 +272,8 @@ pub enum Reason {
     Hypothetical,
     /// Said to be wrong, or not to be meant as numbers.
     TakenBack,
+    /// Said of another world or system: a novel, a game, modulo 7.
+    Framed,
     /// A question.
     Question,
     /// In quotation marks, or in the prompt too.
@@ -242,7 +283,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    const ALL: [(Reason, &'static str); 20] = [
+    const ALL: [(Reason, &'static str); 21] = [
         (Reason::MissingOperand, "not_assessed_missing_operand"),
         (Reason::Variable, "not_assessed_variable"),
         (Reason::Notation, "not_assessed_notation"),
@@ -260,6 +301,7 @@ impl Reason {
         (Reason::Base, "not_assessed_base"),
         (Reason::Hypothetical, "not_assessed_hypothetical"),
         (Reason::TakenBack, "not_assessed_taken_back"),
+        (Reason::Framed, "not_assessed_framed"),
         (Reason::Question, "not_assessed_question"),
         (Reason::Quoted, "not_assessed_quoted"),
         (Reason::Code, "not_assessed_code"),
@@ -369,6 +411,7 @@ pub fn examine(text: &str, prompt: &str, settings: &Settings) -> Report {
     let mut report = Report::default();
     let bytes = text.as_bytes();
     let mut code: Option<Vec<Range<usize>>> = None;
+    let mut mark = None;
     let mut done = 0;
     let mut signs = Signs::of(text);
     let mut derivation = linear::Derivation::default();
@@ -389,7 +432,8 @@ pub fn examine(text: &str, prompt: &str, settings: &Settings) -> Report {
             report.skip(Some(Reason::Code));
             continue;
         }
-        claim::examine(text, block.clone(), is_code, settings, &mut derivation, &mut report);
+        let mark = *mark.get_or_insert_with(|| number::decimal_mark(text));
+        claim::examine(text, block.clone(), (is_code, mark), settings, &mut derivation, &mut report);
         forget_quoted(text, prompt, block, found, &mut report);
     }
     table::examine(text, &mut report);
@@ -527,11 +571,13 @@ fn signal(report: &Report, settings: &Settings) -> Signal {
     let Some(first) = report.refuted.first() else {
         return Signal::absent(SIGNAL, Question::Fabricated, Tier::Zero, (ABSENT_RATIO, RatioSource::Default));
     };
-    let ratio = RatioSource::default_or_config(settings.likelihood_ratio, LIKELIHOOD_RATIO);
+    let is_order = report.refuted.iter().all(|claim| claim.rule == ORDER_RULE);
+    let own = if is_order { settings.likelihood_ratio.min(ORDER_RATIO) } else { settings.likelihood_ratio };
+    let ratio = RatioSource::default_or_config(own, if is_order { ORDER_RATIO } else { LIKELIHOOD_RATIO });
     let more = report.refuted.len() - 1;
     let detail = if more > 0 { format!("{}; {more} more", first.detail) } else { first.detail.clone() };
     let mut signal = Signal::absent(SIGNAL, Question::Fabricated, Tier::Zero, ratio).fire(1.0, detail);
-    signal.class = Class::proven_if(settings.block);
+    signal.class = Class::proven_if(settings.block && !is_order);
     signal
 }
 
@@ -720,7 +766,7 @@ mod tests {
     #[test]
     fn what_stands_in_the_prompt_is_only_spoken_of() {
         let settings = Settings::default();
-        let text = "You say 2 + 2 = 5, and I see why.";
+        let text = "You know 2 + 2 = 5, and I see why.";
         assert_eq!(examine(text, "Is it true that 2 + 2 = 5", &settings).refuted.len(), 0);
         assert_eq!(examine(text, "Something else", &settings).refuted.len(), 1);
     }

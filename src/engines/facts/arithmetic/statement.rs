@@ -23,7 +23,7 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    Reason, Report, Settings, claim,
+    EQUATION_RULE, ORDER_RULE, Reason, Report, Settings, claim,
     expression::{self, Expression, Words},
     lexer::{self, Kind, Relation, Token},
     number::{Exact, Literal, choices, factorial, is_rounding},
@@ -55,7 +55,10 @@ struct Language {
     leads: Vec<String>,
     refuses: Vec<String>,
     goes_on: Vec<String>,
+    #[serde(default)]
     versions: Vec<String>,
+    #[serde(default)]
+    articles: Vec<String>,
     statement: Vec<Entry>,
 }
 
@@ -78,6 +81,8 @@ struct Entry {
     anywhere: bool,
     #[serde(default)]
     within: bool,
+    #[serde(default)]
+    about: bool,
 }
 
 /// A number, by its letter.
@@ -126,6 +131,9 @@ struct Statement {
     is_spelled: bool,
     is_anywhere: bool,
     is_within: bool,
+    is_about: bool,
+    /// Words behind the result that may say what it counts.
+    labels: usize,
 }
 
 #[derive(Debug)]
@@ -144,6 +152,7 @@ struct Known {
     refuses: HashSet<String>,
     goes_on: HashSet<String>,
     versions: HashSet<String>,
+    articles: HashSet<String>,
 }
 
 static KNOWN: LazyLock<Known> = LazyLock::new(|| {
@@ -157,14 +166,18 @@ static KNOWN: LazyLock<Known> = LazyLock::new(|| {
         refuses: HashSet::new(),
         goes_on: HashSet::new(),
         versions: HashSet::new(),
+        articles: HashSet::new(),
     };
-    for language in table.into_values() {
+    for (name, language) in table {
+        // What may follow a number without counting with it ("18 Jahre alt") is known of English only.
+        let labels = if name == "en" { LABELS_MAX } else { 0 };
+        known.articles.extend(language.articles);
         known.leads.extend(language.leads);
         known.refuses.extend(language.refuses);
         known.goes_on.extend(language.goes_on);
         known.versions.extend(language.versions);
         for entry in language.statement {
-            known.add(entry);
+            known.add(entry, labels);
         }
     }
     known
@@ -178,7 +191,7 @@ impl Statement {
 }
 
 impl Known {
-    fn add(&mut self, entry: Entry) {
+    fn add(&mut self, entry: Entry, labels: usize) {
         let statement = self.statements.len();
         self.statements.push(Statement {
             what: entry.what,
@@ -189,6 +202,8 @@ impl Known {
             is_spelled: entry.spelled,
             is_anywhere: entry.anywhere,
             is_within: entry.within,
+            is_about: entry.about,
+            labels,
         });
         for says in entry.says {
             let pattern = Pattern { statement, parts: parts_of(&says) };
@@ -341,7 +356,8 @@ pub fn examine(text: &str, tokens: &[Token], settings: &Settings, report: &mut R
                         let own = &tokens[number];
                         let span = own.first().map_or(0, |token| token.span.start)
                             ..own.last().map_or(0, |token| token.span.end);
-                        report.refute("arithmetic/false_equation", span, detail);
+                        let rule = if statement.compare.is_some() { ORDER_RULE } else { EQUATION_RULE };
+                        report.refute(rule, span, detail);
                     }
                 }
             }
@@ -508,7 +524,7 @@ impl<'i> Match<'i> {
         let ends_with_number =
             matches!(pattern.parts.last(), Some((Part::Number(_) | Part::Percent(_) | Part::Fraction(_), _)));
         // "9 out of 10 agree, which is 95% confidence"
-        let labels = if matches!(pattern.parts.last(), Some((Part::Percent(_), _))) { 0 } else { LABELS_MAX };
+        let labels = if matches!(pattern.parts.last(), Some((Part::Percent(_), _))) { 0 } else { statement.labels };
         let end = matcher.fits(0, at, &|end| !ends_with_number || may_end(items, tokens, text, end, labels))?;
         let mut found = matcher.found;
         found.end = end;
@@ -523,7 +539,7 @@ impl<'i> Match<'i> {
     /// Whether it holds; `None` when nothing can be said.
     fn outcome(&self, statement: &Statement, settings: &Settings) -> Option<Result<(), Outcome>> {
         if statement.is_conversion {
-            return self.conversion(settings);
+            return self.conversion(settings, statement.is_about);
         }
         if let Some(is_greater) = statement.compare {
             return self.comparison(is_greater);
@@ -654,7 +670,7 @@ impl<'i> Match<'i> {
         Some(Err(Outcome::False(place.clone(), detail)))
     }
 
-    fn conversion(&self, settings: &Settings) -> Option<Result<(), Outcome>> {
+    fn conversion(&self, settings: &Settings, is_about: bool) -> Option<Result<(), Outcome>> {
         let ((a, from), (b, to)) = (self.numbers.get(&b'a')?, self.numbers.get(&b'b')?);
         let (own, other) = (a.unit?, b.unit?);
         let calendar = |unit: Unit| if unit.kind == unit::CALENDAR { unit::TIME } else { unit.kind };
@@ -666,7 +682,9 @@ impl<'i> Match<'i> {
             |factor: &Exact| factor.is_whole() || Exact::whole(1).div(factor).is_some_and(|one| one.is_whole());
         let is_mixed_calendar = own.kind != other.kind;
         let is_loose = is_mixed_calendar || own.has_several_sizes() != other.has_several_sizes();
-        let share = if is_loose {
+        let share = if is_about {
+            about_share(&b.literal)
+        } else if is_loose {
             LOOSE_SHARE
         } else if is_even(&factor) {
             0.0
@@ -675,6 +693,15 @@ impl<'i> Match<'i> {
         };
         let factor = if is_mixed_calendar { days_of(own)?.div(&days_of(other)?)? } else { factor };
         let mut values = vec![a.literal.value.mul(&factor)?];
+        // An imperial gallon has imperial pints and litres like any other.
+        let sizes = |unit: Unit| unit.other_sizes();
+        let (own_sizes, their_sizes) = (sizes(own), sizes(other));
+        let mut other_values = Vec::new();
+        for index in 0..own_sizes.len().max(their_sizes.len()) {
+            let factor = own_sizes.get(index).cloned().unwrap_or_else(|| own.factor());
+            let unit = their_sizes.get(index).cloned().unwrap_or_else(|| other.factor());
+            other_values.push(a.literal.value.mul(&factor)?.div(&unit)?);
+        }
         if own.kind == unit::DATA {
             let bit = Exact::fraction(1_024, 1_000);
             for power in -4..=4_i64 {
@@ -703,13 +730,28 @@ impl<'i> Match<'i> {
         let is_working_time = [own, other].iter().all(|unit| calendar(*unit) == unit::TIME)
             && (a.literal.value.to_whole() == Some(1) && is_day_or_more || shares.iter().any(is_working))
             && values[0].compare(&stated.value).is_gt();
-        if values.iter().any(near) || is_working_time {
+        if values.iter().chain(&other_values).any(near) || is_working_time {
             return Some(Err(Outcome::Doubtful));
         }
         let is_one = stated.value.to_whole() == Some(1);
         let place = if is_one { from.clone() } else { to.clone() };
         let detail = format!("in the unit of the result it is {}, not {}", values[0].show(), stated.value.show());
         Some(Err(Outcome::False(place, detail)))
+    }
+}
+
+/// By how much "about" may be off: the fewer digits, the rounder the number is meant (a yard is about a metre).
+fn about_share(stated: &Literal) -> f64 {
+    let mut digits = stated.digits;
+    if let Some(mut whole) = stated.value.to_whole().filter(|whole| *whole != 0 && stated.places == 0) {
+        while whole % 10 == 0 {
+            (whole, digits) = (whole / 10, digits.saturating_sub(1));
+        }
+    }
+    match digits {
+        0 | 1 => 2.0 * LOOSE_SHARE,
+        2 => LOOSE_SHARE,
+        _ => LOOSE_SHARE / 2.0,
     }
 }
 
@@ -735,7 +777,7 @@ fn may_begin(items: &[Item<'_>], tokens: &[Token], at: usize, statement: &Statem
         _ => {}
     }
     let Said::Text(word) = &before.said else { return !begins_with_number && !statement.is_strict() };
-    let is_article = matches!(word.as_ref(), "the" | "a" | "an" | "your");
+    let is_article = KNOWN.articles.contains(word.as_ref());
     if is_article {
         return may_begin(items, tokens, at - 1, statement);
     }
@@ -927,7 +969,7 @@ impl<'i, 't> Matcher<'i, 't> {
             at += 1;
             before = at;
             at += usize::from(self.text(at) == Some(","));
-            at += usize::from(self.text(at) == Some("and"));
+            at += usize::from(matches!(self.text(at), Some("and" | "und" | "et" | "y" | "e")));
             if at == before {
                 break;
             }
@@ -1090,6 +1132,43 @@ mod tests {
             "Churn dropped from 8% to 6%, a decline of 25%.",
             "About half of 20 is 12.",
             "9 out of 10 dentists agree, which is 95% confidence.",
+        ] {
+            check(text, &[]);
+        }
+    }
+
+    #[test]
+    fn statements_in_other_languages_are_read() {
+        for (text, wrong) in [
+            ("19 % von 200 Euro sind 36 Euro.", "36"),
+            ("16 Prozent von 250 sind 45.", "45"),
+            ("Sieben mal acht ist vierundfünfzig.", "vierundfünfzig"),
+            ("Der Durchschnitt von 4, 6 und 8 ist 7.", "7"),
+            ("Le 25 % de 80 est 25.", "25"),
+            ("15 pour cent de 200 font 35.", "35"),
+            ("Quatre fois six font vingt-six.", "vingt-six"),
+            ("La mitad de 50 es 20.", "20"),
+            ("10% de 250 é 35.", "35"),
+            ("La metà di 64 è 34.", "34"),
+            ("3,5 x 4 = 15", "15"),
+            ("Das macht 12.500,75 - 500,25 = 12.100,50 Euro.", "12.100,50"),
+            ("250 plus 8% tax is 258.", "258"),
+            ("With 30% off, the chair costs 90 instead of 120.", "90"),
+            ("7 items at $3 come to $22.", "$22"),
+            ("5 miles are about 9.05 km.", "9.05"),
+        ] {
+            check(text, &[wrong]);
+        }
+        for text in [
+            "20 % de 45 personnes font du sport.",
+            "19% von 50 sind 18 Jahre alt.",
+            "Dreimal die Hälfte von 90 ist 135.",
+            "f(1,5) = 6 + 1 = 7",
+            "(3,4) + (1,2) = (4,6)",
+            "1,500 + 500 = 2,000, also 3,5 kg",
+            "A yard is about 1 metre.",
+            "L'élève a écrit que 15 fois 4 font 65.",
+            "Ist 7 mal 8 gleich 54?",
         ] {
             check(text, &[]);
         }
