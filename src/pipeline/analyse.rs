@@ -11,7 +11,7 @@ use crate::{
     engines::{
         Assessment, Engine, Row, View,
         check::{self, Checks},
-        facts::identity,
+        facts::{arithmetic, identity},
         language::compression,
         runtime::{fingerprint, token_rate},
         security::Evidence,
@@ -96,7 +96,10 @@ impl Analyse for Analyst<'_> {
         let mut assessments = Vec::new();
         let evidence = Evidence::of(&record, self.scanner, self.suppressions);
         let checked = self.assess(&record, source, &evidence, &mut row, &mut assessments);
-        let Evidence { sensitive, mut suppressed, mut fingerprints, limits, .. } = evidence;
+        let Evidence { sensitive, mut suppressed, mut fingerprints, mut limits, .. } = evidence;
+        if assessments.iter().any(|(name, said)| *name == arithmetic::NAME && arithmetic::is_capped(said)) {
+            limits.insert("equations_per_text", arithmetic::EQUATIONS_MAX);
+        }
         if let Some(said) = checked {
             suppressed.extend(said.suppressed);
             fingerprints.extend(said.fingerprints);

@@ -92,6 +92,11 @@ pub struct Evidence<'r> {
     pub limits: BTreeMap<&'static str, u64>,
 }
 
+/// Whether what a rule finds is kept out of excerpts. A date alone is about nobody: that of a birth has its own rule.
+fn is_private(rule: &Rule) -> bool {
+    !matches!(rule.id.as_str(), "pii/date_time" | "pii/date_time_short")
+}
+
 /// A hit with where it stands.
 #[derive(Clone, Copy, Debug)]
 pub struct Found<'e> {
@@ -193,7 +198,8 @@ impl<'r> Evidence<'r> {
     fn note_sensitive(&mut self, scanner: &Scanner) {
         for text in &self.texts {
             for family in [Family::Pii, Family::Secret] {
-                let spans = text.found(scanner, family).filter_map(|found| found.span());
+                let spans =
+                    text.found(scanner, family).filter(|found| is_private(found.rule)).filter_map(|found| found.span());
                 self.sensitive.extend(spans.map(|span| (text.field.clone(), span)));
             }
         }
@@ -341,8 +347,9 @@ fn scan_declaration(text: &str, scanner: &Scanner) -> Declaration {
     let is_capped = scan.is_capped || views.iter().any(|(_, scan)| scan.is_capped);
     // Nobody else looks for what must not be shown there.
     let is_shown = !scan.hits.is_empty() || !views.is_empty();
-    let private =
-        if is_shown { scanner.scan_output(text).hits.into_iter().map(|hit| hit.span).collect() } else { Vec::new() };
+    let hits = if is_shown { scanner.scan_output(text).hits } else { Vec::new() };
+    let private = hits.into_iter().filter(|hit| is_private(scanner.library().rule(hit.rule))).map(|hit| hit.span);
+    let private = private.collect();
     Declaration { scan, views, private, is_capped }
 }
 

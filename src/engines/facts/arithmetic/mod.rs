@@ -93,8 +93,9 @@ const CODE_LETTERS_MAX: usize = 4;
 /// Lines that one equation may go over.
 pub const LINES_MAX: usize = 40;
 
-/// Words and signs, other than `=`, without which no claim is made. At least three bytes each, so that they are found fast.
-const TRIGGERS: [&str; 63] = [
+/// Words and signs, other than `=`, without which no claim is made. At least three bytes each, and no more than 64 of them, so
+/// that vector instructions find them.
+const TRIGGERS: [&str; 64] = [
     " < ",
     " > ",
     "≈",
@@ -135,9 +136,10 @@ const TRIGGERS: [&str; 63] = [
     "% di ",
     "cent de ",
     "rozent von",
-    "iento de ",
-    "ento de ",
-    "ento di ",
+    "ividid",
+    "umme von ",
+    "doble de ",
+    "ento d",
     "% Rabatt",
     "lfte von",
     "itié de ",
@@ -565,6 +567,13 @@ fn assessment(report: Report, settings: &Settings) -> Assessment {
     };
     assessment.findings = report.refuted.into_iter().map(finding).collect();
     assessment
+}
+
+/// Whether more may stand in the text than was checked.
+pub fn is_capped(said: &Assessment) -> bool {
+    said.details
+        .iter()
+        .any(|(name, detail)| matches!((*name, detail), ("checked", Detail::Count(claims)) if *claims >= EQUATIONS_MAX))
 }
 
 fn signal(report: &Report, settings: &Settings) -> Signal {
