@@ -11,6 +11,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, ops::Range, sync::Arc};
 
+use super::indirect::SIGNS_MAX;
 use crate::{
     record::{Kind, Passage, Prompt, Record, json::Json},
     rules::{
@@ -256,6 +257,12 @@ impl<'r> Evidence<'r> {
         let views = views.collect();
         if is_capped {
             self.limits.insert("hits_per_rule_and_text", HITS_PER_RULE_MAX as u64);
+        }
+        if matches!(place, Place::ToolResult | Place::Context) && found.hits.len() > SIGNS_MAX {
+            let is_sign = |hit: &&Hit| scanner.library().rule(hit.rule).family() == Family::Indirect;
+            if found.hits.iter().filter(is_sign).count() > SIGNS_MAX {
+                self.limits.insert("signs_per_text", SIGNS_MAX as u64);
+            }
         }
         self.texts.push(ScannedText { field, place, text, prefix, scan: found, views });
     }

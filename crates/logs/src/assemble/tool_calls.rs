@@ -604,6 +604,8 @@ impl Open {
         });
         record.result = Some(result);
         record.scope = Some(scope);
+        // Messages with results are those of a prompt, and what a session says waits for the answer that reads it.
+        record.result_in_prompt = true;
         let mut joined = Joined::record(place, record);
         (joined.is_further, joined.is_paired) = (true, true);
         joined

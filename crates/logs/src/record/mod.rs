@@ -145,6 +145,9 @@ pub struct Record<'a> {
     pub scope: Option<u64>,
     /// The hash of the prompt as the log has it, where documents were cut out of it or it was read into messages.
     pub logged_prompt: Option<u64>,
+    /// Whether the result stands in the prompt of a model's record as well, which says what the model made of it. Only
+    /// known of calls that were cut out of a conversation as it was read; no log says so.
+    pub result_in_prompt: bool,
     /// Values of the log's own that were asked for beside the fields above: the number of the pointer, and the value as text.
     pub extras: Vec<(u32, String)>,
     /// What the reader of the record should know, and what keeps no field from being used.
@@ -195,6 +198,7 @@ impl<'a> Record<'a> {
             span: None,
             scope: None,
             logged_prompt: None,
+            result_in_prompt: false,
             extras: Vec::new(),
             notes: Notes::default(),
             problems: Vec::new(),
@@ -293,6 +297,7 @@ impl<'a> Record<'a> {
             span: self.span.map(|span| Box::new(span.into_owned())),
             scope: self.scope,
             logged_prompt: self.logged_prompt,
+            result_in_prompt: self.result_in_prompt,
             extras: self.extras,
             notes: self.notes,
             problems: self.problems,
