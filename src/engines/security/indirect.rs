@@ -111,6 +111,7 @@ const HEADS_FOR_MODEL: &str = "indirect/heads_for_model";
 
 /// Other rules that are judged by what stands around.
 const CALLS_TOOL: &str = "indirect/calls_tool";
+const NOTE_TO_MODEL: &str = "indirect/note_to_model";
 const HIDES_ACT: &str = "indirect/hides_act";
 const REPLACES_TASK: &str = "indirect/replaces_task";
 
@@ -305,6 +306,13 @@ impl Indirect {
                     sign.found.rule.id == REPLACES_TASK && said.split_whitespace().any(|word| OLD.contains(&word));
                 !spares && !replaces
             });
+        }
+        // A file that says what it holds tells so, and orders nothing by it.
+        for sign in signs.iter_mut().filter(|sign| sign.found.rule.id == NOTE_TO_MODEL && sign.found.view.is_none()) {
+            let before = text.value()[..sign.span.start].trim_end();
+            if ["provides", "contains"].iter().any(|verb| before.ends_with(verb)) {
+                sign.ratio /= register::MANUAL;
+            }
         }
         // What the user may ask for is not hidden.
         for sign in signs.iter_mut().filter(|sign| at(sign.category).name == "secrecy" && sign.found.view.is_none()) {
