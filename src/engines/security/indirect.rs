@@ -37,6 +37,7 @@ use super::{
     injection::{
         features::Quotes,
         outcome::{self, Outcome},
+        scale::{BLOCK_RATIO, FLAG_RATIO},
     },
 };
 use crate::{
@@ -83,10 +84,6 @@ const STRETCHES_MAX: usize = 8;
 pub const RATIO_MAX: f64 = 2_000.0;
 /// The ratio below which nothing is said.
 const FIRE_RATIO: f64 = 2.0;
-/// The ratio of the flag threshold, and a little more.
-const FLAG_RATIO: f64 = 25.0;
-/// From here on an attack of which the outcome is not known blocks: P = 0.9 at the usual prior.
-const BLOCK_RATIO: f64 = 900.0;
 /// The ratio of asking to ignore instructions in a language of which `injection/override_*` has the words.
 const OVERRIDE_RATIO: f64 = 8.0;
 

@@ -1,7 +1,8 @@
 //! Points → likelihood ratio.
 //!
-//! **Formula**: exp of straight lines through [`POINTS_TO_RATIO`], so that the block threshold (posterior 0.5 from a
-//! prior of 0.01, ratio 99) and the flag threshold (posterior 0.2, ratio 24.8) stand where they were tuned.
+//! **Formula**: exp of straight lines through [`POINTS_TO_RATIO`], so that the flag threshold (posterior 0.2 from a prior
+//! of 0.01, ratio 24.8) and even odds (ratio 99) stand where they were tuned, and the block threshold (posterior 0.9, ratio
+//! 891) between even odds and what is beyond doubt.
 //!
 //! **Range**: 1 to 2,000, never falling.
 //!
@@ -11,8 +12,8 @@
 
 use super::combine::along;
 
-/// Points from which a text alone is blocked.
-pub const BLOCK_POINTS: f64 = 8.1;
+/// Points from which a text alone is more likely an attack than not.
+pub const EVEN_POINTS: f64 = 8.1;
 /// Points from which a text alone is flagged.
 pub const FLAG_POINTS: f64 = 4.7;
 /// Points below which nothing is said.
@@ -22,8 +23,11 @@ pub const FIRE_POINTS: f64 = 3.0;
 pub const FIRE_RATIO: f64 = 2.0;
 /// The ratio of the flag threshold, and a little more: an absent signal beside it speaks slightly against.
 pub const FLAG_RATIO: f64 = 25.0;
-/// The ratio of the block threshold, and a little more.
-pub const BLOCK_RATIO: f64 = 100.0;
+/// The ratio of even odds, and a little more.
+pub const EVEN_RATIO: f64 = 100.0;
+/// The ratio of the block threshold, and a little more: from here on an attack of which the outcome is not known blocks.
+/// Policies stand in a layer above, and theirs is held against it.
+pub const BLOCK_RATIO: f64 = 900.0;
 /// The ratio of asking for what the system prompt protects: alone it flags. On topic or not, words in common happen.
 pub const PROTECTED_RATIO: f64 = 26.0;
 /// The least ratio of an attack that was flagged and worked: it blocks.
@@ -40,7 +44,7 @@ pub const POINTS_TO_RATIO: [(f64, f64); 6] = [
     (0.0, 1.0),
     (FIRE_POINTS, FIRE_RATIO),
     (FLAG_POINTS, FLAG_RATIO),
-    (BLOCK_POINTS, BLOCK_RATIO),
+    (EVEN_POINTS, EVEN_RATIO),
     (13.5, HIGH_RISK_RATIO),
     (16.0, 2000.0),
 ];
@@ -54,19 +58,19 @@ pub fn likelihood_ratio(points: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The default policy of `attacked`, which stands in a layer below.
-    const PRIOR: f64 = 0.01;
-    const FLAG_FROM: f64 = 0.2;
-    const BLOCK_FROM: f64 = 0.5;
-
     #[test]
     fn the_cuts_flag_and_block() {
-        let posterior = |points: f64| {
-            let odds = PRIOR / (1.0 - PRIOR) * likelihood_ratio(points);
+        let policy = crate::config::QuestionPolicies::default().attacked;
+        let (prior, flag_from, block_from) = (policy.prior, policy.flag_from, policy.block_from);
+        let posterior = |ratio: f64| {
+            let odds = prior / (1.0 - prior) * ratio;
             odds / (1.0 + odds)
         };
-        assert!(posterior(FLAG_POINTS) >= FLAG_FROM && posterior(FLAG_POINTS - 0.3) < FLAG_FROM);
-        assert!(posterior(BLOCK_POINTS) >= BLOCK_FROM && posterior(BLOCK_POINTS - 0.3) < BLOCK_FROM);
+        let at = |points: f64| posterior(likelihood_ratio(points));
+        assert!(at(FLAG_POINTS) >= flag_from && at(FLAG_POINTS - 0.3) < flag_from);
+        assert!(at(EVEN_POINTS) >= 0.5 && at(EVEN_POINTS - 0.3) < 0.5);
+        assert!(posterior(FLAG_RATIO) >= flag_from && posterior(FLAG_RATIO * 0.95) < flag_from);
+        assert!(posterior(BLOCK_RATIO) >= block_from && posterior(BLOCK_RATIO * 0.95) < block_from);
         assert_eq!(likelihood_ratio(-1.0), 1.0);
         assert_eq!(likelihood_ratio(f64::INFINITY), likelihood_ratio(16.0));
     }
