@@ -64,11 +64,22 @@ const PII_TYPES: [(&str, &str); 15] = [
     ("DATE_OF_BIRTH", "date_of_birth"),
 ];
 
-/// Vectors of attacks of which the answer to "is this safe?" agrees. The others stay exceptions, in the `seed` preset too: the
-/// program calls single words an attack (`eval(x)`, `caf\u00e9 text`, `&#x41;`, `curl http`, "jailbreak this phone", "Human: hello",
-/// a pirate's voice). The second edition judges user text by what is done to whose text, and lets the object exculpate; the preset
-/// sets thresholds, and never had a rule of lone words that it could keep.
-const INJECTION_AGREES_MIN: usize = 13;
+/// Vectors of attacks that the program and the seed call so and that we do not, and why. They stay exceptions in the `seed`
+/// preset too: that sets thresholds, and never had a rule of lone words that it could keep. User text is judged by what is
+/// done to whose text, and its object exculpates.
+const INJECTION_EXCEPTIONS: [(&str, &str); 11] = [
+    ("llmverify/injection/005", "a new role alone: people give models roles every day"),
+    ("llmverify/injection/006", "a voice for the rest of the conversation frees from no rule"),
+    ("llmverify/injection/015", "what is freed is a phone, not the model"),
+    ("llmverify/injection/017", "an order to a tool that a user may well give"),
+    ("llmverify/injection/020", "a command alone: programmers paste them"),
+    ("llmverify/injection/022", "a call of a function alone: programmers paste them"),
+    ("llmverify/injection/024", "an encoding alone: what it decodes to is no attack"),
+    ("llmverify/injection/025", "an escape of one letter hides nothing"),
+    ("llmverify/injection/026", "an entity of one letter hides nothing"),
+    ("llmverify/injection/031", "a label of a speaker alone: pasted chats have it"),
+    ("llmverify/injection/032", "a sentence to complete that names neither a prompt nor instructions"),
+];
 
 /// Keys that hold the program's words or its own way.
 const FREE_KEYS: [&str; 7] =
@@ -265,9 +276,12 @@ fn personal_data_and_secrets_are_of_the_types_of_the_vectors() {
 #[test]
 fn attacks_of_the_vectors_are_seen_where_a_word_alone_is_none() {
     let vectors = vectors("injection");
-    let agrees = |vector: &&Value| answer(vector)["safe"] == vector["expected"]["safe"];
-    let agreeing = vectors.iter().filter(|vector| vector["agrees_with_seed"] == true).filter(agrees).count();
-    assert!(agreeing >= INJECTION_AGREES_MIN, "{agreeing}");
+    let differs = |vector: &&Value| answer(vector)["safe"] != vector["expected"]["safe"];
+    let differing: Vec<&str> =
+        vectors.iter().filter(|vector| vector["agrees_with_seed"] == true).filter(differs).map(id).collect();
+    let known: Vec<&str> = INJECTION_EXCEPTIONS.iter().map(|(known, _)| *known).collect();
+    assert_eq!(differing, known, "a vector that agrees is no exception, and one that differs needs a reason");
+    assert!(INJECTION_EXCEPTIONS.iter().all(|(_, why)| !why.is_empty()));
 }
 
 #[test]

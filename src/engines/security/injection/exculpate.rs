@@ -42,6 +42,18 @@ const PLACES_MAX: usize = 8;
 
 const TABLE: &str = include_str!("../../../rules/tables/injection/exculpations.toml");
 
+#[cfg(test)]
+thread_local! {
+    /// Bytes that patterns of readings were asked to search, by which a test tells linear time.
+    pub static BYTES_SEARCHED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+fn is_searched(bytes: &[u8]) -> &[u8] {
+    #[cfg(test)]
+    BYTES_SEARCHED.with(|searched| searched.set(searched.get() + bytes.len()));
+    bytes
+}
+
 /// All readings.
 #[derive(Clone, Debug, Default)]
 pub struct Exculpations {
@@ -72,7 +84,7 @@ impl Innocent {
     fn is_taken_away(&self, sentence: &str) -> bool {
         let compile = || self.unless.as_ref().and_then(|pattern| scanner::compile(pattern).ok());
         let unless = self.unless_compiled.get_or_init(compile).as_ref();
-        unless.is_some_and(|regex| regex.is_match(sentence.as_bytes()))
+        unless.is_some_and(|regex| regex.is_match(is_searched(sentence.as_bytes())))
     }
 }
 
@@ -228,7 +240,7 @@ impl<'x> Reading<'x> {
         let end = *self.opening[index].get_or_insert_with(|| {
             let opening = &self.text[..self.text.floor_char_boundary(OPENING_BYTES)];
             let pattern = self.exculpations.readings[index].regex()?;
-            pattern.find(opening.as_bytes()).map(|found| found.end())
+            pattern.find(is_searched(opening.as_bytes())).map(|found| found.end())
         });
         end.is_some_and(|end| end <= hit.start.max(1))
     }
@@ -247,7 +259,7 @@ impl<'x> Reading<'x> {
         let (start, end) = (self.sentence.start, self.sentence.end);
         self.places[index].get_or_insert_with(|| {
             let end = self.text.ceil_char_boundary((end + NEXT_BYTES).min(self.text.len()));
-            let bytes = &self.text.as_bytes()[start..end];
+            let bytes = is_searched(&self.text.as_bytes()[start..end]);
             let found = self.exculpations.readings[index].regex().into_iter().flat_map(|regex| regex.find_iter(bytes));
             found.take(PLACES_MAX).map(|found| start + found.start()..start + found.end()).collect()
         })
