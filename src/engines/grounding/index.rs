@@ -12,11 +12,14 @@ use super::{
     aliases,
     fields::{self, Facts},
     idf::idf,
-    numbers::{self, NumberIndex},
+    numbers::{self, Number, NumberIndex},
     table::Table,
-    tokens::{ACRONYM, CAPITAL, DIGIT, PAIR, STOP, Token, stem_of, tokens},
+    tokens::{ACRONYM, CAPITAL, DIGIT, PAIR, QUIET, STOP, Token, stem_of, tokens},
 };
-use crate::text::sentence::split;
+use crate::text::{
+    quantity::date::{self, Date},
+    sentence::split,
+};
 
 /// Sentences that a stem leads to; it is a common word beyond that.
 pub const POSTINGS_PER_STEM_MAX: u32 = 64;
@@ -54,26 +57,11 @@ pub struct Sentence {
 const CODE_MARK: u32 = 0x0C0D_E001;
 /// Letters of the longest name that is known by its initials.
 const INITIALS_MAX: usize = 6;
-/// Bytes of a date such as 2024-05-21.
-const ISO_DATE_BYTES: usize = 10;
-
-/// Stems of the months' names, long and short.
-static MONTHS: LazyLock<[[u32; 2]; 12]> = LazyLock::new(|| {
-    let names = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
-    names.map(|name| [stem_of(name), stem_of(&name[..3])])
+/// Stems of the names of each month, in all languages.
+static MONTHS: LazyLock<[Vec<u32>; 12]> = LazyLock::new(|| {
+    let mut months: [Vec<u32>; 12] = Default::default();
+    date::month_names().for_each(|(name, month)| months[usize::from(month) - 1].push(stem_of(name)));
+    months
 });
 
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +95,7 @@ pub struct Index {
     /// Letters and digits of the flattened text in lower case, once they are asked for.
     folded: Option<String>,
     tokens: Vec<Token>,
+    found: Vec<Number>,
     /// Whether the sources are in a script without blanks, wholly or in part.
     pub has_pairs: bool,
     /// Whether most of the sources is JSON.
@@ -189,7 +178,7 @@ impl Index {
         let (mut last, mut before) = (0, 0);
         let mut has_numbers = false;
         for token in tokens {
-            has_numbers |= token.flags & DIGIT != 0 || token.value > 0;
+            has_numbers |= token.flags & (DIGIT | QUIET) != 0 || token.value > 0;
             if token.flags & PAIR != 0 {
                 self.has_pairs = true;
             }
@@ -202,23 +191,20 @@ impl Index {
         }
         self.initials_of(tokens);
         if has_numbers {
-            self.months_of(tokens);
-            numbers::numbers(&self.flat, tokens, false, |number| self.numbers.add(&number, sentence));
+            let mut found = std::mem::take(&mut self.found);
+            numbers::numbers(&self.flat, tokens, false, |number| found.push(number));
+            for number in found.drain(..) {
+                number.date().into_iter().for_each(|date| self.month_of(date));
+                self.numbers.add(&number, sentence);
+            }
+            self.found = found;
         }
     }
 
-    /// A date in digits names its month: 2024-05-21 is in May.
-    fn months_of(&mut self, tokens: &[Token]) {
-        let bytes = self.flat.as_bytes();
-        for window in tokens.windows(3) {
-            let [year, month, day] = window else { continue };
-            let is_date = (year.length, month.length, day.length) == (4, 2, 2)
-                && [year, month, day].iter().all(|token| token.flags & DIGIT != 0)
-                && day.span().end - year.span().start == ISO_DATE_BYTES;
-            let digit = |at: usize| usize::from(bytes[month.span().start + at].wrapping_sub(b'0'));
-            let Some(names) = is_date.then(|| MONTHS.get((digit(0) * 10 + digit(1)).wrapping_sub(1))).flatten() else {
-                continue;
-            };
+    /// A date names its month in any language: 2024-05-21 is in May.
+    fn month_of(&mut self, date: Date) {
+        let months = [date.month, if date.is_ambiguous { date.day } else { 0 }];
+        for names in months.into_iter().filter_map(|month| MONTHS.get(usize::from(month).wrapping_sub(1))) {
             for stem in names {
                 self.question.get_or_insert(*stem, NONE);
             }
@@ -431,7 +417,8 @@ mod tests {
     fn a_date_in_digits_names_its_month() {
         let mut index = Index::default();
         index.read(["booked for 2024-04-21, code 2024-13-01"].into_iter(), "", "");
-        for (word, expected) in [("april", true), ("Apr", true), ("march", false), ("December", false)] {
+        for (word, expected) in [("april", true), ("Apr", true), ("abril", true), ("march", false), ("December", false)]
+        {
             assert_eq!(index.knows(stem_of(word)), expected, "{word}");
         }
     }

@@ -3,7 +3,7 @@
 //! **Source**: `polarity.toml`, which says what each list is for. Words are compared by their stems ([`super::tokens`]),
 //! so that "permits" and "permitted" are one entry; forms that a stem does not bring together are listed.
 //!
-//! **Limits**: English, German, French and Spanish; a text in another language is read as English.
+//! **Limits**: English, German, French, Spanish and Portuguese; a text in another language is read as English.
 
 use std::sync::LazyLock;
 
@@ -53,6 +53,8 @@ pub enum Mark {
     Relative,
     /// A part of a sentence with one of these is a clause.
     Auxiliary,
+    /// Says of what part of a range something holds.
+    Range,
     /// Of all.
     All,
     /// Of some.
@@ -84,6 +86,7 @@ struct Lists {
     relatives: String,
     prepositions: String,
     auxiliaries: String,
+    ranges: String,
     all: String,
     some: String,
     pairs: Vec<Pairs>,
@@ -103,6 +106,7 @@ struct File {
     de: Lists,
     fr: Lists,
     es: Lists,
+    pt: Lists,
 }
 
 /// A word or a phrase; those that begin alike are chained.
@@ -140,6 +144,7 @@ impl Lexicon {
             (&lists.exceptions, Mark::Exception),
             (&lists.breaks, Mark::Break),
             (&lists.relatives, Mark::Relative),
+            (&lists.ranges, Mark::Range),
             (&lists.all, Mark::All),
             (&lists.some, Mark::Some),
         ] {
@@ -197,9 +202,10 @@ impl Lexicon {
     }
 }
 
-static LEXICONS: LazyLock<[Lexicon; 4]> = LazyLock::new(|| {
-    let File { en, de, fr, es } = toml::from_str(include_str!("polarity.toml")).expect("a test reads the table");
-    [(en, true), (de, false), (fr, false), (es, false)].map(|(lists, is_english)| Lexicon::of(&lists, is_english))
+static LEXICONS: LazyLock<[Lexicon; 5]> = LazyLock::new(|| {
+    let File { en, de, fr, es, pt } = toml::from_str(include_str!("polarity.toml")).expect("a test reads the table");
+    [(en, true), (de, false), (fr, false), (es, false), (pt, false)]
+        .map(|(lists, is_english)| Lexicon::of(&lists, is_english))
 });
 
 /// Bytes of a text by which its language is told.
@@ -240,6 +246,7 @@ mod tests {
             ("Hunde sind im Park nicht erlaubt.", 1),
             ("Les chiens ne sont pas admis dans le restaurant.", 2),
             ("El desayuno no está incluido en el precio.", 3),
+            ("O café da manhã não está incluído no preço da diária.", 4),
         ] {
             assert!(std::ptr::eq(of_texts(&[text]), &LEXICONS[index]), "{text}");
         }

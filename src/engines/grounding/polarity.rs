@@ -19,7 +19,7 @@
 //! **Limits**: opposites and swaps between sentences that share few words are not seen. [`WORDS_MAX`] words of a
 //! sentence are read, and a longer one is not compared.
 
-use std::{ops::Range, sync::LazyLock};
+use std::{collections::HashSet, ops::Range, sync::LazyLock};
 
 use super::{
     idf::{IDF_MAX, idf},
@@ -27,7 +27,10 @@ use super::{
     numbers::{Number, NumberIndex, Unit as Converted, numbers},
     tokens::{ACRONYM, CAPITAL, DIGIT, Token},
 };
-use crate::text::quantity::unit::Unit;
+use crate::text::quantity::{
+    date,
+    unit::{CALENDAR, TIME, Unit},
+};
 
 /// Share of a claim's words, by weight, that a sentence holds which it can contradict.
 pub const COVER_MIN: f64 = 0.75;
@@ -115,6 +118,10 @@ pub struct Said {
     stems: Vec<u32>,
     numbers: Vec<Number>,
     units: Vec<Option<Unit>>,
+    /// Per what each number is: "a month".
+    periods: Vec<Option<Unit>>,
+    /// What says of what part of a range something holds.
+    ranges: Vec<u32>,
     spans: Vec<(u32, u16)>,
     commas: Vec<u16>,
     /// Whether it is too long to be compared.
@@ -193,6 +200,7 @@ impl Said {
         said.clauses.push(Clause::default());
         numbers(text, list, true, |number| said.numbers.push(number));
         said.units = said.numbers.iter().map(|number| unit_of(text, list, number)).collect();
+        said.periods = said.numbers.iter().map(|number| period_of(text, list, number)).collect();
         said.stems.extend(list.iter().map(|token| token.stem));
         said.spans.extend(list.iter().map(|token| (token.start, token.length)));
         let marks = marks_of(list, lexicon);
@@ -263,6 +271,12 @@ impl Said {
                         {
                             continue;
                         }
+                        // "Does not lack", "no lack of".
+                        let is_twice = |denial: &Denial| denial.clause == clause && at - usize::from(denial.at) <= 2;
+                        if *mark == Mark::Local && said.denials.last().is_some_and(is_twice) {
+                            said.denials.pop();
+                            continue;
+                        }
                         let reach = if *mark == Mark::Negation { 1 } else { DENIED_WORDS };
                         // "Nicht" and "nichts" have one stem.
                         said.denials.retain(|denial| usize::from(denial.at) != at);
@@ -270,6 +284,7 @@ impl Said {
                         state.is_partial |= *mark == Mark::Partial;
                     }
                     Mark::Exception => state.is_exception = true,
+                    Mark::Range => said.ranges.push(token.stem),
                     Mark::All => state.is_all = true,
                     Mark::Some => state.is_some = true,
                     Mark::Side { pair, is_minus, kind } => {
@@ -292,7 +307,9 @@ impl Said {
                     Mark::Negation | Mark::NoneOf | Mark::Auxiliary | Mark::Partial | Mark::Break | Mark::All
                 )
             });
-            if !token.is_content() || token.value > 0 || is_function || is_unit(text, list, at) {
+            let is_dated =
+                said.numbers.iter().any(|number| number.date().is_some() && (number.token..number.end).contains(&at));
+            if !token.is_content() || token.value > 0 || is_function || is_dated || is_unit(text, list, at) {
                 continue;
             }
             relative_words += 1;
@@ -300,7 +317,8 @@ impl Said {
             let is_known = idf(token.stem) < IDF_MAX;
             let is_non = at > 0 && text[list[at - 1].span()].eq_ignore_ascii_case("non");
             let is_capital = token.flags & CAPITAL != 0;
-            let is_name = lexicon.is_english && is_capital && (token.flags & ACRONYM != 0 || !is_first || !is_known);
+            let is_name = lexicon.is_english && is_capital && (token.flags & ACRONYM != 0 || !is_first || !is_known)
+                || !lexicon.is_english && CALENDAR_NAMES.contains(&token.stem);
             let bare = if is_non {
                 token.stem
             } else if is_name {
@@ -310,7 +328,7 @@ impl Said {
             };
             let is_doubled = bare != 0
                 && idf(bare) < IDF_MAX
-                && word[..2].eq_ignore_ascii_case("un")
+                && word.get(..2).is_some_and(|head| head.eq_ignore_ascii_case("un"))
                 && last_denial != usize::MAX
                 && at - last_denial <= 2;
             let stem = if is_non { token.stem ^ NON_MARK } else { token.stem };
@@ -374,6 +392,12 @@ impl Said {
     }
 }
 
+/// Days of the week and months in languages that write them small, or all nouns with a capital.
+static CALENDAR_NAMES: LazyLock<HashSet<u32>> = LazyLock::new(|| {
+    let months = date::month_names().map(|(name, _)| name).filter(|name| name.len() > 3);
+    date::weekday_names().chain(months).map(stem_of).collect()
+});
+
 /// Tokens from the first to the last word of a name.
 const NAME_TOKENS_MAX: u16 = 5;
 /// Tells the beginning of a clause from a comma; a sentence has no more than [`WORDS_MAX`] tokens.
@@ -390,12 +414,20 @@ fn marks_of(list: &[Token], lexicon: &Lexicon) -> Vec<(usize, Mark)> {
     marks
 }
 
-/// Whether a word at the head of a sentence answers by itself: "No, ..."
+/// Whether a denial at the head of a sentence answers by itself: "No, ...", "Gar nicht, ...", "Not at all."
 fn is_interjection(text: &str, list: &[Token], at: usize) -> bool {
-    at == 0
-        && list[0].length <= 4
-        && list.len() > 1
-        && matches!(text.as_bytes().get(list[0].span().end), Some(b',' | b'.' | b'!' | b';'))
+    /// Words of such an answer, and letters of those behind the denial.
+    const HEAD_WORDS: usize = 3;
+    const SHORT_BYTES: u16 = 4;
+    let ends = |token: &Token| matches!(text.as_bytes().get(token.span().end), Some(b',' | b'.' | b'!' | b';'));
+    let head = list.iter().take(HEAD_WORDS).position(ends);
+    head.is_some_and(|last| {
+        let is_short = last > 0 || list[0].length <= SHORT_BYTES;
+        at <= last
+            && last + 1 < list.len()
+            && is_short
+            && list[at + 1..=last].iter().all(|token| token.length <= SHORT_BYTES)
+    })
 }
 
 /// The letters of a short word in lower case; zero where it is longer.
@@ -421,9 +453,29 @@ fn unit_of(text: &str, list: &[Token], number: &Number) -> Option<Unit> {
     if let Some(sign) = sign {
         return Unit::of(sign.encode_utf8(&mut [0; 4]));
     }
-    let behind = list.iter().skip(number.token + 1).take(2);
+    let behind = list.iter().skip(number.end).take(2);
     let near = behind.take_while(|token| token.span().start <= number.span.end + 12);
     near.filter(|token| token.span().start >= number.span.end).find_map(|token| Unit::of(&text[token.span()]))
+}
+
+/// Per what a number is: "a month", "par an".
+fn period_of(text: &str, list: &[Token], number: &Number) -> Option<Unit> {
+    /// Tokens behind a number in which it is said.
+    const PERIOD_TOKENS: usize = 4;
+    const PER: [&str; 15] =
+        ["a", "an", "per", "each", "every", "pro", "im", "je", "jeden", "par", "al", "por", "cada", "ao", "la"];
+    let word = |at: usize| text[list[at].span()].to_lowercase();
+    let last = list.len().min(number.end + PERIOD_TOKENS);
+    (number.end + 1..last).find_map(|at| {
+        let before = word(at - 1);
+        let is_behind_slash = text[..list[at].span().start].ends_with('/');
+        if !is_behind_slash && !PER.contains(&before.as_str()) {
+            return None;
+        }
+        let word = word(at);
+        let name = if before == "par" && word == "an" { "year" } else { &word };
+        Unit::of(name).filter(|unit| matches!(unit.kind, TIME | CALENDAR))
+    })
 }
 
 /// Which word of the source a word of the claim is, and whether it says the opposite of it.
@@ -708,7 +760,10 @@ fn clauses_differ(
     if is_turned {
         !differs && own_cover >= COVER_PAIR_MIN && (is_common || own_cover >= 0.99)
     } else {
-        differs && own_cover >= COVER_MIN && cover >= COVER_MIN && is_common
+        // "Only within 30 days" denies what is after them.
+        let (denied, plain) = if own_denied { (claim, source) } else { (source, claim) };
+        let is_of_part = denied.ranges.iter().any(|range| !plain.ranges.contains(range));
+        differs && !is_of_part && own_cover >= COVER_MIN && cover >= COVER_MIN && is_common
     }
 }
 
@@ -958,6 +1013,8 @@ fn swapped(
 pub struct Elsewhere<'e> {
     /// Whether a name stands beside a code of the sources in brackets.
     pub is_glossed: &'e dyn Fn(Range<usize>) -> bool,
+    /// Whether a number is the result of a sum of others.
+    pub is_derived: &'e dyn Fn(&Number) -> bool,
     /// Whether a number stands anywhere.
     pub has_number: &'e dyn Fn(&Number) -> bool,
     /// Whether a word stands anywhere.
@@ -1019,6 +1076,9 @@ fn begins_alike(a: &[u8], b: &[u8]) -> bool {
 }
 
 fn is_equal(a: (&Number, Option<Unit>), b: (&Number, Option<Unit>)) -> bool {
+    if let (Some(own), Some(other)) = (a.0.date(), b.0.date()) {
+        return own.agrees(other);
+    }
     let mut index = NumberIndex::default();
     index.add(b.0, 0);
     index.finish();
@@ -1040,12 +1100,26 @@ fn number_swap(
 ) -> Option<Conflict> {
     let pairs = |said: &Said| said.numbers.iter().cloned().zip(said.units.iter().copied()).collect::<Vec<_>>();
     let (own, others) = (pairs(claim), pairs(source));
+    let period = |said: &Said, number: &Number| {
+        let at = said.numbers.iter().position(|own| own.span == number.span)?;
+        said.periods[at].map(|unit| unit.id)
+    };
+    let has_other_period = |number: &Number, other: &Number| {
+        period(claim, number).zip(period(source, other)).is_some_and(|(own, other)| own != other)
+    };
     for (number, unit) in &own {
+        if (elsewhere.is_derived)(number) {
+            continue;
+        }
         let equal = others.iter().find(|(other, other_unit)| is_equal((number, *unit), (other, *other_unit)));
         if let Some((other, other_unit)) = equal {
+            if number.value == other.value && has_other_period(number, other) {
+                return Some(Conflict::Unit(number.span.clone()));
+            }
             let (Some(a), Some(b)) = (unit, other_unit) else { continue };
             let is_money = a.is_money() && b.is_money();
-            let is_other = a.id != b.id && (a.kind == b.kind || is_money);
+            let group = |unit: &Unit| if unit.kind == CALENDAR { TIME } else { unit.kind };
+            let is_other = a.id != b.id && (group(a) == group(b) || is_money);
             // Another unit with the same digits is another amount.
             let is_converted = number.value != other.value;
             let has_same = others.iter().any(|(_, unit)| unit.is_some_and(|unit| unit.id == a.id));
@@ -1057,16 +1131,17 @@ fn number_swap(
         if is_bounded(claim, number) {
             continue;
         }
-        let range = |number: &Number| number.token as u16..number.token as u16 + 1;
+        let range = |number: &Number| number.token as u16..number.end as u16;
         let is_free = |other: &Number, unit: Option<Unit>| {
             !own.iter().any(|(mine, own_unit)| is_equal((mine, *own_unit), (other, unit)))
         };
         if is_torn(claim, number) || !is_close && (elsewhere.has_number)(number) {
             continue;
         }
-        let is_time = |number: &Number| number.unit == Converted::Time;
+        let is_time = |number: &Number| (number.unit == Converted::Time, number.date().is_some());
         let swap = others.iter().any(|(other, other_unit)| {
             is_time(number) == is_time(other)
+                && !has_other_period(number, other)
                 && is_free(other, *other_unit)
                 && !is_bounded(source, other)
                 && !is_torn(source, other)
@@ -1192,7 +1267,13 @@ mod tests {
             &read(claim),
             &read(source),
             false,
-            &Elsewhere { is_glossed: &|_| false, has_number: &|_| false, has_stem: &|_| false, is_alias: &|_| false },
+            &Elsewhere {
+                is_derived: &|_| false,
+                is_glossed: &|_| false,
+                has_number: &|_| false,
+                has_stem: &|_| false,
+                is_alias: &|_| false,
+            },
         );
         let name = compared.conflict.as_ref().map(|conflict| match conflict {
             Conflict::Opposite => "opposite",
@@ -1273,5 +1354,17 @@ mod tests {
         check("The coat is warm, not waterproof.", "The coat is not waterproof, only warm.", None);
         check("It is held in Oslo, not in Bergen.", "It is held in Bergen, not in Oslo.", Some("opposite"));
         check("Cats are allowed, but dogs are not allowed.", "Dogs are allowed.", Some("opposite"));
+        check("Refunds are only given within 30 days.", "Refunds are not given after 30 days.", None);
+        check("Guests can check in from 15:00.", "Guests cannot check in before 15:00.", None);
+        check("The hotel does not lack parking.", "The hotel has parking.", None);
+        check("The hotel does not lack parking.", "The hotel lacks parking.", Some("opposite"));
+        check("No surgery was performed.", "Surgery was performed.", Some("opposite"));
+        check("The lease begins on 14 June 2025.", "The lease begins on 2025-06-14.", None);
+        check("The lease begins on 14 June 2025.", "The lease begins on 14.07.2025.", Some("number"));
+        check("The deadline is 31 March 2024.", "The deadline is 31 May 2024.", Some("number"));
+        check("Membership costs 4.90 euros a month.", "Membership costs 4.90 euros a week.", Some("unit"));
+        check("Der Laden ist am Montag geschlossen.", "Der Laden ist am Dienstag geschlossen.", Some("name"));
+        check("Die Bibliothek ist montags geschlossen.", "Gar nicht, montags hat die Bibliothek zu.", None);
+        check("Não é permitido fumar no quarto.", "É permitido fumar no quarto.", Some("opposite"));
     }
 }

@@ -41,6 +41,7 @@ use super::{
     polarity::{self, Conflict, Elsewhere, Said},
     tokens::{ACRONYM, CAPITAL, DIGIT, NEGATION, STOP, Token, stem_of},
 };
+use crate::text::lexicon::{Words, words_of};
 
 /// How much a word counts that shares its first five letters with one of the sources.
 pub const SOFT_SHARE: f64 = 0.4;
@@ -143,6 +144,8 @@ pub struct Scratch {
     /// The closest sentences of the sources, with how close they are.
     closest: Vec<(f32, u32)>,
     source_tokens: Vec<Token>,
+    /// First bytes of numbers that are the result of a sum.
+    derived: Vec<usize>,
     /// First bytes of words that stand for a code or a key of the sources, in order.
     glossed: Vec<u32>,
     pairs_left: usize,
@@ -183,7 +186,18 @@ pub fn of_sentence(
     windows(index, scratch, &mut support);
     support.checked += found.len();
     support.has_numbers = !found.is_empty();
+    scratch.derived.clear();
+    let has_cue = || DERIVED.stand_in(&text[span.clone()]);
+    let unknown = found.iter().filter(|number| !index.numbers.supports(number)).take(DERIVED_MAX);
+    let unknown: Vec<&Number> = unknown.collect();
+    if !unknown.is_empty() && has_cue() {
+        let spans = unknown.into_iter().filter(|number| is_derived(index, text, number, &found));
+        scratch.derived.extend(spans.map(|number| number.span.start));
+    }
     for number in &found {
+        if scratch.derived.contains(&number.span.start) {
+            continue;
+        }
         check_number(index, tokens, number, scratch, &mut support);
         // Once is enough, and it costs a look into the sources.
         if !support.differs && support.number.as_ref() == Some(&number.span) {
@@ -330,8 +344,14 @@ pub fn conflict(
     let has_number = |number: &Number| index.numbers.supports(number);
     let has_stem = |stem: u32| index.has_stem(stem);
     let is_alias = |stem: u32| index.is_alias(stem);
-    let elsewhere =
-        Elsewhere { is_glossed: &is_glossed, has_number: &has_number, has_stem: &has_stem, is_alias: &is_alias };
+    let is_derived = |number: &Number| scratch.derived.contains(&number.span.start);
+    let elsewhere = Elsewhere {
+        is_derived: &is_derived,
+        is_glossed: &is_glossed,
+        has_number: &has_number,
+        has_stem: &has_stem,
+        is_alias: &is_alias,
+    };
     let mut compared = Vec::with_capacity(scratch.closest.len());
     for (_, sentence) in &scratch.closest {
         let Sentence { start, end, .. } = index.sentences[*sentence as usize];
@@ -408,6 +428,43 @@ fn is_glossed(index: &Index, text: &str, name: Range<usize>) -> bool {
     inside.is_some_and(is_code) || outside.is_some_and(is_code)
 }
 
+/// Numbers of a sentence that are looked at as results of sums.
+const DERIVED_MAX: usize = 4;
+/// Values of the sources of which sums are made.
+const OPERANDS_MAX: usize = 16;
+
+/// What says that a number is the result of others, by language.
+static DERIVED: LazyLock<Words> = LazyLock::new(|| words_of(include_str!("derived.toml")));
+
+/// Whether a number is the sum, difference, product, quotient or share of two others of the sentence, the question and
+/// the sources, one of them by the months of a year or the like; or is written behind "=".
+fn is_derived(index: &Index, text: &str, number: &Number, others: &[Number]) -> bool {
+    /// Months of a year and quarter, days, hours, minutes.
+    const PERIODS: [f64; 7] = [12.0, 52.0, 7.0, 365.0, 24.0, 60.0, 5.0];
+    /// A result may be rounded to its last digit.
+    const ROUNDING: f64 = 0.006;
+    if number.date().is_some() || number.unit == super::numbers::Unit::Time {
+        return false;
+    }
+    let before = text[..number.span.start].trim_end_matches([' ', '$', '\u{20ac}', '\u{a3}']);
+    if before.ends_with('=') {
+        return true;
+    }
+    let mut operands = index.numbers.few_values(OPERANDS_MAX);
+    let own = others.iter().filter(|other| other.span != number.span && other.date().is_none());
+    operands.extend(own.take(OPERANDS_MAX).map(|other| other.value));
+    let is = |value: f64| (value - number.value).abs() <= ROUNDING;
+    let by_periods = || operands.iter().any(|a| PERIODS.iter().any(|b| is(a * b) || is(a / b)));
+    let by_two = |a: f64, b: f64| {
+        is(a + b) || is(a - b) || is(a * b) || is(a / b) || is(a * b / 100.0) || is(a * (1.0 - b / 100.0))
+    };
+    by_periods()
+        || operands
+            .iter()
+            .enumerate()
+            .any(|(at, a)| operands.iter().enumerate().any(|(other, b)| at != other && by_two(*a, *b)))
+}
+
 fn check_number(index: &Index, tokens: &[Token], number: &Number, scratch: &mut Scratch, support: &mut Support) {
     if !index.numbers.supports(number) {
         support.measures[measure::NUMBERS] += 1.0;
@@ -427,7 +484,7 @@ fn check_number(index: &Index, tokens: &[Token], number: &Number, scratch: &mut 
     if !is_asked && !places.iter().any(|sentence| near(*sentence)) {
         support.measures[measure::NUMBERS_ELSEWHERE] += 1.0;
     }
-    if is_asked || number.unit == super::numbers::Unit::Time || scratch.pairs_left == 0 {
+    if is_asked || number.unit == super::numbers::Unit::Time || number.date().is_some() || scratch.pairs_left == 0 {
         return;
     }
     scratch.pairs_left -= 1;
@@ -467,7 +524,7 @@ fn differs(index: &Index, text: &str, answer: &[Token], number: &Number, best: O
     if before.iter().any(is_bound) {
         return false;
     }
-    let own = beside(answer, number.token);
+    let own = beside(answer, number.token..number.end);
     if own == [0, 0] {
         return false;
     }
@@ -479,19 +536,19 @@ fn differs(index: &Index, text: &str, answer: &[Token], number: &Number, best: O
         super::tokens::tokens(&index.flat, range, |token| tokens.push(token));
         let is_number = |token: &Token| token.flags & DIGIT != 0 || token.value > 0;
         let stands_alike = |at: usize| {
-            let other = beside(&tokens, at);
+            let other = beside(&tokens, at..at + 1);
             (0..2).any(|side| own[side] != 0 && own[side] == other[side])
         };
         Some(sentence.passage) == passage && (0..tokens.len()).any(|at| is_number(&tokens[at]) && stands_alike(at))
     })
 }
 
-/// The stems of the content words before and behind a token, function words left out; 0 where there is none near.
-fn beside(tokens: &[Token], at: usize) -> [u32; 2] {
+/// The stems of the content words before and behind some tokens, function words left out; 0 where there is none near.
+fn beside(tokens: &[Token], at: Range<usize>) -> [u32; 2] {
     let word = |token: &&Token| token.flags & STOP == 0;
     let stem = |token: Option<&Token>| token.filter(|token| token.is_content()).map_or(0, |token| token.stem);
-    let before = &tokens[at.saturating_sub(BOUND_TOKENS)..at];
-    let behind = &tokens[(at + 1).min(tokens.len())..(at + 1 + BOUND_TOKENS).min(tokens.len())];
+    let before = &tokens[at.start.saturating_sub(BOUND_TOKENS)..at.start];
+    let behind = &tokens[at.end.min(tokens.len())..(at.end + BOUND_TOKENS).min(tokens.len())];
     [stem(before.iter().rev().find(word)), stem(behind.iter().find(word))]
 }
 

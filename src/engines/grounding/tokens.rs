@@ -13,6 +13,8 @@
 
 use std::{ops::Range, sync::LazyLock};
 
+use crate::text::quantity::spelled;
+
 /// Bytes of a word that are compared.
 pub const WORD_BYTES_MAX: usize = 32;
 
@@ -31,6 +33,9 @@ pub const PAIR: u8 = 32;
 /// Ends the reach of a negation: but, however, although.
 pub const CONTRAST: u8 = 64;
 
+/// Says a number, and is too common to claim one.
+pub const QUIET: u8 = 128;
+
 /// One token and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
@@ -44,7 +49,7 @@ pub struct Token {
     pub length: u16,
     /// What kind of token it is.
     pub flags: u8,
-    /// The entry of [`WORD_VALUES`] that the word names, from 1; else 0.
+    /// The entry of [`spelled::counting`] that the word is, from 1; else 0.
     pub value: u8,
 }
 
@@ -59,46 +64,6 @@ impl Token {
         self.start as usize..self.start as usize + usize::from(self.length)
     }
 }
-
-/// What number words stand for. `one`, `first` and `second` are too common to be claims of a number.
-pub const WORD_VALUES: [(&str, f64); 36] = [
-    ("zero", 0.0),
-    ("two", 2.0),
-    ("three", 3.0),
-    ("four", 4.0),
-    ("five", 5.0),
-    ("six", 6.0),
-    ("seven", 7.0),
-    ("eight", 8.0),
-    ("nine", 9.0),
-    ("ten", 10.0),
-    ("eleven", 11.0),
-    ("twelve", 12.0),
-    ("thirteen", 13.0),
-    ("fourteen", 14.0),
-    ("fifteen", 15.0),
-    ("sixteen", 16.0),
-    ("seventeen", 17.0),
-    ("eighteen", 18.0),
-    ("nineteen", 19.0),
-    ("twenty", 20.0),
-    ("thirty", 30.0),
-    ("forty", 40.0),
-    ("fifty", 50.0),
-    ("sixty", 60.0),
-    ("seventy", 70.0),
-    ("eighty", 80.0),
-    ("ninety", 90.0),
-    ("dozen", 12.0),
-    ("twice", 2.0),
-    ("thrice", 3.0),
-    ("third", 3.0),
-    ("fourth", 4.0),
-    ("fifth", 5.0),
-    ("sixth", 6.0),
-    ("eighth", 8.0),
-    ("tenth", 10.0),
-];
 
 const STOP_WORDS: &str = "a an the and or but if then else of to in on at by for from with without as is are was were be been \
     being am do does did doing have has had having i you he she it we they them him her his hers its our ours your yours \
@@ -124,9 +89,10 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
     for (words, flag) in [(STOP_WORDS, STOP), (NEGATIONS, NEGATION), (CONTRASTS, CONTRAST)] {
         words.split_whitespace().for_each(|word| lexicon.add(word, flag, 0));
     }
-    for (index, (word, _)) in WORD_VALUES.iter().enumerate() {
+    for (index, (word, _)) in spelled::counting().iter().enumerate() {
         lexicon.add(word, 0, index as u8 + 1);
     }
+    spelled::quiet_words().for_each(|word| lexicon.add(word, QUIET, 0));
     lexicon
 });
 
@@ -137,7 +103,7 @@ impl Lexicon {
         let slot = self.slot(hash(&buffer, word.len()));
         let (key, flags, own) = self.slots[slot];
         let hash = if key == 0 { hash(&buffer, word.len()) } else { key };
-        self.slots[slot] = (hash, flags | flag, own | value);
+        self.slots[slot] = (hash, flags | flag, own.max(value));
     }
 
     #[inline]
@@ -483,7 +449,7 @@ mod tests {
     fn what_words_are_for_is_known() {
         let mut flags = Vec::new();
         tokens("The NASA isn't But forty 7", 0..26, |token| flags.push((token.flags, token.value)));
-        let forty = WORD_VALUES.iter().position(|(word, _)| *word == "forty").unwrap() as u8 + 1;
+        let forty = spelled::counting().iter().position(|(word, _)| word == "forty").unwrap() as u8 + 1;
         assert_eq!(
             flags,
             [

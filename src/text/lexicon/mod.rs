@@ -85,6 +85,11 @@ impl Words {
     }
 }
 
+/// The words of a list of this crate: entries by language.
+pub fn words_of(list: &str) -> Words {
+    Words::of(toml::from_str(list).expect("a list of this crate"))
+}
+
 /// What is asked for by a name of its own, or by a verb with its object in one sentence.
 #[derive(Debug)]
 pub struct Asked {
@@ -277,6 +282,17 @@ pub fn function_word_shares(text: &str) -> impl Iterator<Item = (&'static str, f
 /// The share of one language's function words; `None` where they are not known.
 pub fn function_word_share(text: &str, language: &str) -> Option<f64> {
     function_word_shares(text).find(|(code, _)| *code == language).map(|(_, share)| share)
+}
+
+/// The language whose function words a text has most of, by ISO 639-3; `None` where no language stands out.
+pub fn language_of(text: &str) -> Option<&'static str> {
+    /// Share of function words of running text, and how far the next language stays behind.
+    const SHARE_MIN: f64 = 0.15;
+    const LEAD_MIN: f64 = 1.6;
+    let shares = function_word_shares(text);
+    let (language, share) = shares.clone().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let next = shares.filter(|other| other.0 != language).map(|other| other.1).fold(0.0, f64::max);
+    (share >= SHARE_MIN && share >= LEAD_MIN * next).then_some(language)
 }
 
 /// Words after which a sentence goes on, by language.

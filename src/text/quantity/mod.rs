@@ -3,7 +3,9 @@
 //! - [`number`]: exact rationals, intervals, and the reader of digits
 //! - [`spelled`]: numbers in words
 //! - [`unit`]: units of measure and of money
+//! - [`date`]: dates, by the parts that are written
 
+pub mod date;
 pub mod number;
 pub mod spelled;
 pub mod unit;

@@ -44,16 +44,33 @@ enum Word {
     Join,
 }
 
+/// The table of words that count by themselves.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    counting: BTreeMap<String, BTreeMap<String, i64>>,
+    quiet: HashMap<String, i64>,
+}
+
 /// All words, with what they say.
 struct Known {
     words: HashMap<String, Word>,
     money_scales: HashMap<String, u32>,
     parts: HashMap<String, i64>,
+    counting: Vec<(String, i64)>,
+    quiet: HashMap<String, i64>,
 }
 
 static KNOWN: LazyLock<Known> = LazyLock::new(|| {
     let table: BTreeMap<String, Language> = toml::from_str(include_str!("numbers.toml")).unwrap_or_default();
-    let mut known = Known { words: HashMap::new(), money_scales: HashMap::new(), parts: HashMap::new() };
+    let File { counting, quiet } = toml::from_str(include_str!("counting.toml")).expect("a test reads the table");
+    let mut all: Vec<(String, i64)> = counting.into_values().flatten().collect();
+    if let Some(english) = table.get("en") {
+        all.extend(english.ones.iter().cloned().zip(0..).filter(|(_, value)| *value != 1));
+        all.extend(english.tens.iter().cloned().zip((20..).step_by(10)));
+    }
+    let mut known =
+        Known { words: HashMap::new(), money_scales: HashMap::new(), parts: HashMap::new(), counting: all, quiet };
     for language in table.into_values() {
         if let Some(join) = &language.joined {
             for (ten, value) in language.tens.iter().zip((20..).step_by(10)) {
@@ -132,6 +149,21 @@ fn parts_of(word: &str) -> Option<[Option<Word>; 2]> {
     let (front, back) = word.split_once('-')?;
     let pair = (known.get(front)?, known.get(back)?);
     matches!(pair, (Word::Ten(_), Word::One(1..=9))).then(|| [Some(*pair.0), Some(*pair.1)])
+}
+
+/// Words of all languages that count by themselves, with what they say; "one" and ordinals below the third do not.
+pub fn counting() -> &'static [(String, i64)] {
+    &KNOWN.counting
+}
+
+/// What a word says that is too common to claim a number ("first"), a share in percent ("half").
+pub fn quiet(word: &str) -> Option<i64> {
+    KNOWN.quiet.get(word).copied()
+}
+
+/// The words of [`quiet`].
+pub fn quiet_words() -> impl Iterator<Item = &'static str> {
+    KNOWN.quiet.keys().map(String::as_str)
 }
 
 /// The power of ten by which a word multiplies the number before it, in any case: "million".

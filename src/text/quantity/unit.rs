@@ -23,6 +23,10 @@ pub struct Unit {
     pub factor: (i64, i64),
 }
 
+/// Lengths.
+pub const LENGTH: u8 = 0;
+/// Masses.
+pub const MASS: u8 = 1;
 /// Time, to the week.
 pub const TIME: u8 = 2;
 /// Volumes, of which those of the kitchen are rounded.
