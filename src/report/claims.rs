@@ -29,7 +29,7 @@ pub struct ClaimSummary {
     pub unsupported: u64,
     /// Claims with nothing to compare.
     pub not_assessed: u64,
-    /// Supported claims / all claims.
+    /// Supported claims / claims that could be compared.
     pub trust: f64,
 }
 
@@ -46,16 +46,18 @@ impl Claims {
         self.counts.iter_mut().zip(next.counts).for_each(|(sum, count)| *sum += count);
     }
 
-    /// Supported claims, and all.
+    /// Supported claims, and all that could be compared.
     pub fn of_all(&self) -> (u64, u64) {
-        (self.counts[0], self.counts.iter().sum())
+        let [supported, contradicted, unsupported, _] = self.counts;
+        (supported, supported + contradicted + unsupported)
     }
 
     /// What they come to; `None` when no answer was compared.
     pub fn summary(&self) -> Option<ClaimSummary> {
-        let (_, claims) = self.of_all();
+        let (_, compared) = self.of_all();
+        let claims = self.counts.iter().sum();
         let [supported, contradicted, unsupported, not_assessed] = self.counts;
-        let trust = supported as f64 / claims.max(1) as f64;
+        let trust = supported as f64 / compared.max(1) as f64;
         let answers = self.answers;
         let found = ClaimSummary { answers, claims, supported, contradicted, unsupported, not_assessed, trust };
         (claims > 0).then_some(found)
@@ -66,12 +68,17 @@ impl ClaimSummary {
     /// One line for people.
     pub fn line(&self) -> String {
         format!(
-            "of {} in {}, the documents bear out {}, contradict {} and do not know {}: trust {:.2}",
+            "of {} in {}, the documents bear out {}, contradict {} and do not know {}{}: trust {:.2}",
             counted(self.claims, "claim", "claims"),
             counted(self.answers, "answer", "answers"),
             self.supported,
             self.contradicted,
             self.unsupported,
+            if self.not_assessed > 0 {
+                format!("; {} could not be compared (code, tables, greetings, questions)", self.not_assessed)
+            } else {
+                String::new()
+            },
             self.trust,
         )
     }
@@ -97,11 +104,11 @@ mod tests {
         let mut other = Claims::default();
         other.add(&of([0, 0, 3, 1]));
         all.merge(&other);
-        assert_eq!(all.of_all(), (3, 8));
+        assert_eq!(all.of_all(), (3, 7));
         let line = all.summary().unwrap().line();
         assert_eq!(
             line,
-            "of 8 claims in 2 answers, the documents bear out 3, contradict 1 and do not know 3: trust 0.38"
+            "of 8 claims in 2 answers, the documents bear out 3, contradict 1 and do not know 3; 1 could not be compared (code, tables, greetings, questions): trust 0.43"
         );
     }
 }

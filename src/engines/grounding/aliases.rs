@@ -1,6 +1,7 @@
 //! Codes and names that stand for the same thing: `LAX` and "Los Angeles", `dob` and "date of birth".
 //!
-//! **Source**: `aliases.toml`: ISO 4217, ISO 3166 and IATA codes, signs of units, keys that data has for words.
+//! **Source**: `aliases.toml`: ISO 4217, ISO 3166 and IATA codes, keys that data has for words; units and their signs are those of
+//! [`unit`].
 //!
 //! **Limits**: common ones. A code that is a word of English ("in", "no", "it") stands for its group only where the
 //! sources write it in capitals or as the key of data. Names and their initials are found by rule ([`super::index`]).
@@ -10,12 +11,12 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::tokens::tokens;
+use crate::text::quantity::unit;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     keys: Vec<String>,
-    units: Vec<String>,
     currencies: Vec<String>,
     countries: Vec<String>,
     airports: Vec<String>,
@@ -26,13 +27,19 @@ pub type Group = Vec<Vec<u32>>;
 
 static GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| {
     let file: File = toml::from_str(include_str!("aliases.toml")).expect("a test reads the table");
-    let lines = [file.keys, file.units, file.currencies, file.countries, file.airports].into_iter().flatten();
+    // Units have one home; a code that is the key of something else is none here.
+    let is_key = |name: &str| file.keys.iter().any(|line| line.split(',').any(|member| member.trim() == name));
+    let names = |names: &[String]| names.iter().filter(|name| !is_key(name)).cloned().collect::<Vec<_>>().join(",");
+    let units: Vec<String> = unit::names().map(names).filter(|line| line.contains(',')).collect();
+    let lines = [file.keys, units, file.currencies, file.countries, file.airports].into_iter().flatten();
     let stems = |member: &str| {
         let mut stems = Vec::new();
         tokens(member, 0..member.len(), |token| stems.push(token.stem));
         stems
     };
-    lines.map(|line| line.split(',').map(stems).collect()).collect()
+    // A sign ("€") has no stem.
+    let group = |line: String| line.split(',').map(stems).filter(|stems| !stems.is_empty()).collect::<Group>();
+    lines.map(group).filter(|group| group.len() > 1).collect()
 });
 
 /// The groups.

@@ -7,7 +7,8 @@
 //!   the answer.
 //! - An *outside-knowledge phrase* says that the answer does not rest on them ("based on my knowledge"); it is, whatever
 //!   else the claim says.
-//! - A question, and a request to the reader ("please confirm", "let me know"), claims nothing.
+//! - A question, a request to the reader ("please confirm", "let me know"), an offer and a sentence that declines claim
+//!   nothing. Neither does one that announces ("Three things matter:").
 //! - Types: `structured` (code, JSON, a row of a table), `mathematical` (an equation, or an operator between numbers),
 //!   `citation` (a reference to a source), else `factual`.
 //!
@@ -21,7 +22,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::text::sentence::split;
+use crate::{engines::language::refusal, text::sentence::split};
 
 /// Characters of the shortest claim (seed 004: fragments below 15 are dropped).
 pub const CLAIM_CHARS_MIN: usize = 15;
@@ -79,6 +80,40 @@ const OUTSIDE_KNOWLEDGE: &[&str] = &[
 
 /// How a sentence begins that asks the reader for something, and claims nothing.
 const REQUESTS: &[&str] = &[
+    "i can also",
+    "i can help you",
+    "i can help with",
+    "i'd be happy to",
+    "i'd be glad to",
+    "i would be happy to",
+    "i'm happy to",
+    "happy to help",
+    "if you wish",
+    "if you want me to",
+    "if you tell me",
+    "could you",
+    "tell me",
+    "bitte",
+    "gerne",
+    "wenn sie möchten",
+    "wenn du möchtest",
+    "falls sie",
+    "falls du",
+    "sagen sie mir",
+    "sag mir",
+    "lassen sie mich wissen",
+    "n'hésitez pas",
+    "n\u{2019}hésitez pas",
+    "si vous souhaitez",
+    "si vous voulez",
+    "dites-moi",
+    "por favor",
+    "si desea",
+    "si quieres",
+    "si lo desea",
+    "dígame",
+    "avísame",
+    "no dude en",
     "please",
     "let me know",
     "feel free",
@@ -164,8 +199,10 @@ pub struct Claim {
     pub is_claim: bool,
     /// What it states.
     pub claim_type: ClaimType,
-    /// Whether it asks the reader something, or for something.
+    /// Whether it asks the reader something, or for something, offers it, or declines.
     pub is_question: bool,
+    /// Whether it announces what follows, and says nothing itself.
+    pub announces: bool,
     /// Whether it says that the documents are silent.
     pub is_meta: bool,
     /// Whether it says that it does not rest on the documents.
@@ -182,10 +219,17 @@ pub fn claims(text: &str, code: &[Range<usize>]) -> Vec<Claim> {
         let around = code.get(code.partition_point(|code| code.end <= span.start));
         let is_code = around.is_some_and(|code| code.start <= span.start && span.end <= code.end);
         let claim_type = if is_code { ClaimType::Structured } else { claim_type(said) };
-        let is_question = asks(said);
-        claims.push(Claim { span, is_claim, claim_type, is_question, is_meta, has_outside_phrase });
+        let is_question = asks(said) || refusal::declines(said);
+        let announces = announces(said);
+        claims.push(Claim { span, is_claim, claim_type, is_question, announces, is_meta, has_outside_phrase });
     });
     claims
+}
+
+/// Whether a sentence ends with a colon and holds no digits: "Here are the dates:".
+fn announces(said: &str) -> bool {
+    let head = said.trim_end_matches(['*', '_', ' ']);
+    head.ends_with([':', '\u{ff1a}']) && !head.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// Whether a sentence ends with a question mark or begins as a request does.

@@ -53,7 +53,10 @@ use self::{
     trust::{CLAIMS, ClaimVerdict, Gathered, NO_CLAIM_RATIO, RESPONSE_CLAUSES, RESPONSE_MEASURES, Reason},
 };
 use super::{About, Assessment, Detail, Engine, Finding, Question, RatioSource, Severity, Signal, Status, Tier, View};
-use crate::record::{Kind, Message, Prompt, Record};
+use crate::{
+    record::{Kind, Message, Prompt, Record},
+    text::lexicon::language_of,
+};
 
 /// The engine.
 pub const ENGINE: &str = "grounding";
@@ -151,7 +154,7 @@ pub struct JudgedClaim {
 pub struct Grounding {
     /// From where the sources come.
     pub source: SourceKind,
-    /// Supported claims / all claims.
+    /// Supported claims / claims that could be compared.
     pub trust_score: f64,
     /// Claims by verdict, in the order of [`ClaimVerdict`].
     pub counts: [u32; 4],
@@ -273,6 +276,8 @@ pub struct Examined {
     pub has_pairs: bool,
     /// Whether most of the sources is data.
     pub is_data: bool,
+    /// Whether the answer is in another language than the sources.
+    pub is_foreign: bool,
     /// Sentences that were not looked at.
     pub beyond: usize,
     /// Tokens of the answer.
@@ -293,7 +298,9 @@ pub fn examine<'p>(
         let count = passages.len().min(RELEVANCES_MAX);
         index.read(passages, question, system);
         let lexicon = lexicon::of_texts(&[text, &index.flat]);
-        scratch.begin(index.sentences.len(), lexicon.is_english);
+        // Data has no language.
+        let is_foreign = !index.is_data && is_foreign(text, &index.flat);
+        scratch.begin(index.sentences.len(), lexicon.is_english && !is_foreign);
         let mut found = claims::claims(text, code);
         let beyond = found.len().saturating_sub(CLAIMS_MAX);
         found.truncate(CLAIMS_MAX);
@@ -312,9 +319,7 @@ pub fn examine<'p>(
             count_of_tokens += tokens.len();
             let mut support = support::of_sentence(index, text, span.clone(), tokens, scratch);
             support.measures[measure::PLACE] = (place as f64 + 1.0) / places;
-            // "Here are the dates:" announces and says nothing.
-            let announces = text[span.clone()].ends_with(':');
-            if !claim.is_meta && !claim.is_question && !announces && !is_code(&claim) {
+            if !is_foreign && !claim.is_meta && !claim.is_question && !claim.announces && !is_code(&claim) {
                 support.conflict = support::conflict(index, text, span.clone(), tokens, lexicon, scratch);
                 support.best = support.conflict.as_ref().map(|(sentence, _)| *sentence).or(support.best);
                 support.measures[measure::OPPOSITE] = f64::from(u8::from(support.conflict.is_some()));
@@ -330,6 +335,7 @@ pub fn examine<'p>(
         let mut sentences: Vec<Measured> = sentences.collect();
         if let [only] = &mut sentences[..]
             && !only.claim.is_claim
+            && !is_foreign
             && (1..=QUESTION_BYTES).contains(&question.len())
         {
             let (said, start) = (&text[only.claim.span.clone()], only.claim.span.start);
@@ -341,12 +347,22 @@ pub fn examine<'p>(
             sentences,
             measures: gathered.measures(),
             is_data,
+            is_foreign,
             relevance,
             has_pairs: index.has_pairs,
             beyond,
             tokens: count_of_tokens,
         }
     })
+}
+
+/// Whether an answer is in another language than the sources, as far as function words tell.
+fn is_foreign(text: &str, sources: &str) -> bool {
+    /// Bytes of each by which its language is told.
+    const LANGUAGE_BYTES: usize = 2_000;
+    let language = |text: &str| language_of(&text[..text.floor_char_boundary(LANGUAGE_BYTES)]);
+    let own = language(text);
+    own.is_some() && language(sources).is_some_and(|other| Some(other) != own)
 }
 
 /// Bytes of a question that a value answers.
@@ -404,7 +420,8 @@ impl GroundingEngine {
         let data = Data::of(text);
         let (said, code) = data.as_ref().map_or((text, &view.response.code[..]), |data| (&*data.lines, &[][..]));
         let mut examined = examine(said, code, texts(), &question, system);
-        let is_short = data.is_some() || examined.tokens < trust::SHORT_TOKENS_MAX;
+        // The measures are of words, which say nothing across languages.
+        let is_short = data.is_some() || examined.is_foreign || examined.tokens < trust::SHORT_TOKENS_MAX;
         let mut grounding = judged(&examined, said, source, &fields, data.is_some());
         if let Some(data) = &data {
             data.place(&mut grounding);
@@ -463,7 +480,9 @@ impl GroundingEngine {
             }
             let has_claims = is_short || supported == 0;
             if has_claims && (rests_on_it || contradicted > 0) {
-                let is_prose = data.is_none() && examined.sentences.iter().any(|sentence| sentence.claim.is_claim);
+                let is_prose = data.is_none()
+                    && !examined.is_foreign
+                    && examined.sentences.iter().any(|sentence| sentence.claim.is_claim);
                 assessment.signals.push(of_claims(&grounding, is_short, is_prose));
             }
             if !is_short {
@@ -510,7 +529,9 @@ fn judged(examined: &Examined, text: &str, source: SourceKind, fields: &[&str], 
         let unsupported = trust::of_claim(sentence.unsupported, fitted().of_sentences(examined.is_data));
         let said = &text[claim.span.clone()];
         let is_row = claim.claim_type == ClaimType::Structured && said.starts_with('|');
-        let (verdict, reason) = if (is_value || is_data || is_row) && !claim.is_meta && !claim.is_question {
+        let (verdict, reason) = if examined.is_foreign && !is_data {
+            trust::of_foreign(claim, support)
+        } else if (is_value || is_data || is_row) && !claim.is_meta && !claim.is_question {
             trust::of_fragment(support, is_value && trust::is_name(said), !is_row)
         } else if claim.claim_type == ClaimType::Structured {
             (ClaimVerdict::NotAssessed, Reason::NotProse)
@@ -540,8 +561,9 @@ fn judged(examined: &Examined, text: &str, source: SourceKind, fields: &[&str], 
         let support = 1.0 - unsupported;
         claims.push(JudgedClaim { span: claim.span.clone(), claim_type, verdict, reason, support, part, evidence });
     }
-    let total: u32 = counts.iter().sum();
-    let trust_score = f64::from(counts[ClaimVerdict::Supported as usize]) / f64::from(total.max(1));
+    // What nothing can bear out is left out.
+    let compared: u32 = counts.iter().sum::<u32>() - counts[ClaimVerdict::NotAssessed as usize];
+    let trust_score = f64::from(counts[ClaimVerdict::Supported as usize]) / f64::from(compared.max(1));
     Grounding { source, trust_score, counts, relevance: examined.relevance.clone(), claims }
 }
 
@@ -668,7 +690,7 @@ fn signals(measures: &[f64; RESPONSE_MEASURES.len()], ratios: &Ratios) -> Vec<Si
 pub const ABOUT: About = About {
     name: ENGINE,
     summary: "Looks for statements of the answer that the documents given to the model do not bear out.",
-    formula: "trust score = supported claims / claims; value = 1 - trust score",
+    formula: "trust score = supported claims / claims that could be compared; value = 1 - trust score",
     range: "0 (all claims are supported) to 1 (none is)",
     source: "seed 004; lexical support in place of its models",
     signals: &trust::SIGNALS,

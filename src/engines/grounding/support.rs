@@ -122,6 +122,8 @@ pub struct Support {
     pub unsupported: Option<Range<usize>>,
     /// Whether it holds numbers.
     pub has_numbers: bool,
+    /// Whether the sources have other amounts of the kind of the first number that stands in none.
+    pub has_other_of_kind: bool,
     /// The first number that stands in no source.
     pub number: Option<Range<usize>>,
     /// Whether the best sentence of the sources has another number beside the word that stands beside that one.
@@ -187,11 +189,12 @@ pub fn of_sentence(
     support.checked += found.len();
     support.has_numbers = !found.is_empty();
     scratch.derived.clear();
-    let has_cue = || DERIVED.stand_in(&text[span.clone()]);
+    let says = |words: &Words| words.stand_in(&text[span.clone()]);
     let unknown = found.iter().filter(|number| !index.numbers.supports(number)).take(DERIVED_MAX);
     let unknown: Vec<&Number> = unknown.collect();
-    if !unknown.is_empty() && has_cue() {
-        let spans = unknown.into_iter().filter(|number| is_derived(index, text, number, &found));
+    let is_result = !unknown.is_empty() && says(&DERIVED.results);
+    if is_result || !unknown.is_empty() && says(&DERIVED.periods) {
+        let spans = unknown.into_iter().filter(|number| is_derived(index, text, number, &found, is_result));
         scratch.derived.extend(spans.map(|number| number.span.start));
     }
     for number in &found {
@@ -431,14 +434,25 @@ fn is_glossed(index: &Index, text: &str, name: Range<usize>) -> bool {
 /// Numbers of a sentence that are looked at as results of sums.
 const DERIVED_MAX: usize = 4;
 /// Values of the sources of which sums are made.
-const OPERANDS_MAX: usize = 16;
+const OPERANDS_MAX: usize = 12;
 
 /// What says that a number is the result of others, by language.
-static DERIVED: LazyLock<Words> = LazyLock::new(|| words_of(include_str!("derived.toml")));
+static DERIVED: LazyLock<Derived> = LazyLock::new(|| {
+    let [results, periods] = words_of(include_str!("derived.toml"), ["results", "periods"]);
+    Derived { results, periods }
+});
+
+/// What says that a number is the result of others.
+struct Derived {
+    /// Of any two.
+    results: Words,
+    /// Of one, by the months of a year or the like.
+    periods: Words,
+}
 
 /// Whether a number is the sum, difference, product, quotient or share of two others of the sentence, the question and
 /// the sources, one of them by the months of a year or the like; or is written behind "=".
-fn is_derived(index: &Index, text: &str, number: &Number, others: &[Number]) -> bool {
+fn is_derived(index: &Index, text: &str, number: &Number, others: &[Number], is_result: bool) -> bool {
     /// Months of a year and quarter, days, hours, minutes.
     const PERIODS: [f64; 7] = [12.0, 52.0, 7.0, 365.0, 24.0, 60.0, 5.0];
     /// A result may be rounded to its last digit.
@@ -454,21 +468,24 @@ fn is_derived(index: &Index, text: &str, number: &Number, others: &[Number]) -> 
     let own = others.iter().filter(|other| other.span != number.span && other.date().is_none());
     operands.extend(own.take(OPERANDS_MAX).map(|other| other.value));
     let is = |value: f64| (value - number.value).abs() <= ROUNDING;
-    let by_periods = || operands.iter().any(|a| PERIODS.iter().any(|b| is(a * b) || is(a / b)));
-    let by_two = |a: f64, b: f64| {
-        is(a + b) || is(a - b) || is(a * b) || is(a / b) || is(a * b / 100.0) || is(a * (1.0 - b / 100.0))
-    };
-    by_periods()
-        || operands
-            .iter()
-            .enumerate()
-            .any(|(at, a)| operands.iter().enumerate().any(|(other, b)| at != other && by_two(*a, *b)))
+    // "A year" multiplies by the months; only who says that it is a result sums up.
+    operands.iter().any(|a| PERIODS.iter().any(|b| is(a * b) || is(a / b)))
+        || is_result
+            && operands.iter().enumerate().any(|(at, a)| {
+                let others = operands.iter().enumerate().filter(|(other, _)| *other != at);
+                others.into_iter().any(|(_, b)| {
+                    is(a + b) || is(a - b) || is(a * b) || is(a / b) || is(a * b / 100.0) || is(a * (1.0 - b / 100.0))
+                })
+            })
 }
 
 fn check_number(index: &Index, tokens: &[Token], number: &Number, scratch: &mut Scratch, support: &mut Support) {
     if !index.numbers.supports(number) {
         support.measures[measure::NUMBERS] += 1.0;
-        support.number.get_or_insert(number.span.clone());
+        if support.number.is_none() {
+            support.number = Some(number.span.clone());
+            support.has_other_of_kind = index.numbers.has_kind(number);
+        }
         return;
     }
     let near = |sentence: u32| support.best.is_some_and(|best| sentence.abs_diff(best) <= 1);

@@ -9,7 +9,7 @@
 //! - It is `unsupported` when another number stands in no source, or more than [`UNKNOWN_SHARE_MAX`] of its words does.
 //! - Else it is `supported` when P(unsupported), from a prior of [`CLAIM_PRIOR`], is at most [`UNSUPPORTED_FROM`], and `unsupported` above.
 //!
-//! trust score = supported claims / all claims.
+//! trust score = supported claims / claims that could be compared.
 //!
 //! **Range**: 0 (no claim is supported) to 1 (all are).
 //!
@@ -129,6 +129,8 @@ pub enum Reason {
     NothingToCompare,
     /// It stands behind the last claim that is looked at.
     BeyondClaimsMax,
+    /// It is in another language than the sources, and has nothing that can be compared across languages.
+    OtherLanguage,
     /// There is nothing to compare it with.
     NoSources,
 }
@@ -156,6 +158,7 @@ impl Reason {
             Reason::NotProse => "not_prose",
             Reason::NothingToCompare => "nothing_to_compare",
             Reason::BeyondClaimsMax => "beyond_claims_max",
+            Reason::OtherLanguage => "other_language",
             Reason::NoSources => "no_sources",
         }
     }
@@ -178,10 +181,11 @@ impl Reason {
             Reason::WordsNotTogether => "the words do not stand together in a source",
             Reason::OutsideKnowledge => "says that it rests on other knowledge",
             Reason::HonestUncertainty => "says that the sources are silent",
-            Reason::Question => "asks",
+            Reason::Question => "asks, offers, declines or announces",
             Reason::NotProse => "code or data",
             Reason::NothingToCompare => "nothing to compare",
             Reason::BeyondClaimsMax => "stands behind the last claim that is looked at",
+            Reason::OtherLanguage => "in another language than the sources",
             Reason::NoSources => "no sources",
         }
     }
@@ -222,7 +226,7 @@ pub fn verdict(claim: &Claim, support: &Support, unsupported: f64) -> (ClaimVerd
     if claim.has_outside_phrase {
         return (ClaimVerdict::Unsupported, Reason::OutsideKnowledge);
     }
-    if claim.is_question {
+    if claim.is_question || claim.announces {
         return (ClaimVerdict::NotAssessed, Reason::Question);
     }
     if support.checked == 0 {
@@ -258,6 +262,22 @@ pub fn verdict(claim: &Claim, support: &Support, unsupported: f64) -> (ClaimVerd
         Reason::WordsNotTogether
     };
     (ClaimVerdict::Unsupported, reason)
+}
+
+/// The verdict on a claim in another language than the sources: only numbers and dates are compared.
+pub fn of_foreign(claim: &Claim, support: &Support) -> (ClaimVerdict, Reason) {
+    if claim.is_meta {
+        return (ClaimVerdict::NotAssessed, Reason::HonestUncertainty);
+    }
+    if claim.is_question || claim.announces {
+        return (ClaimVerdict::NotAssessed, Reason::Question);
+    }
+    match (support.has_numbers, support.measures[measure::NUMBERS] > 0.0) {
+        (true, true) if support.has_other_of_kind => (ClaimVerdict::Contradicted, Reason::NumberDiffers),
+        (true, true) => (ClaimVerdict::Unsupported, Reason::NumberNotInSource),
+        (true, false) => (ClaimVerdict::Supported, Reason::StandsInSource),
+        (false, _) => (ClaimVerdict::NotAssessed, Reason::OtherLanguage),
+    }
 }
 
 /// The verdict on a part of an answer that is no sentence: a value, a row of a table, a field. Only what can be right or

@@ -182,6 +182,40 @@ fn may_decline(text: &str, features: &Features) -> bool {
         || features.code_points < text.len() as u64 && UNSPACED_MARKS.iter().any(|mark| text.contains(mark))
 }
 
+/// Whether a sentence begins by declining: what it says is of itself, and of nothing else.
+pub fn declines(sentence: &str) -> bool {
+    /// Bytes of "I'm really sorry, but as your assistant ", and of the sentence.
+    const OPENING_BYTES: usize = 48;
+    const SENTENCE_BYTES: usize = 160;
+    sentence.len() <= SENTENCE_BYTES
+        && !sentence.bytes().any(|byte| byte.is_ascii_digit())
+        && may_hold(sentence)
+        && phrase(sentence).is_some_and(|span| span.start <= OPENING_BYTES)
+}
+
+/// A look for letters that most phrases of refusal hold, before they are searched for.
+fn may_hold(sentence: &str) -> bool {
+    const HINTS: [&str; 16] = [
+        "can't",
+        "can\u{2019}t",
+        "cannot",
+        "can not",
+        "unable",
+        "sorry",
+        "won't",
+        "won\u{2019}t",
+        "decline",
+        "refuse",
+        "nicht",
+        "leider",
+        "pas",
+        "désol",
+        "puedo",
+        "siento",
+    ];
+    HINTS.iter().any(|hint| memchr::memmem::find(sentence.as_bytes(), hint.as_bytes()).is_some())
+}
+
 /// How far `text`, of which these are the features, declines, and where.
 pub fn classify(text: &str, features: &Features) -> (Refusal, Option<Range<usize>>) {
     let Some(span) = may_decline(text, features).then(|| phrase(text)).flatten() else {

@@ -85,9 +85,10 @@ impl Words {
     }
 }
 
-/// The words of a list of this crate: entries by language.
-pub fn words_of(list: &str) -> Words {
-    Words::of(toml::from_str(list).expect("a list of this crate"))
+/// Some lists of a file of this crate, by their names.
+pub fn words_of<const N: usize>(file: &str, names: [&str; N]) -> [Words; N] {
+    let mut lists: BTreeMap<String, Lists> = toml::from_str(file).expect("a list of this crate");
+    names.map(|name| Words::of(lists.remove(name).expect("a list of this crate")))
 }
 
 /// What is asked for by a name of its own, or by a verb with its object in one sentence.

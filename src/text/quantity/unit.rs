@@ -93,6 +93,11 @@ static KNOWN: LazyLock<Known> = LazyLock::new(|| {
     Known { by_name: by_name.collect(), units }
 });
 
+/// The names of each unit.
+pub fn names() -> impl Iterator<Item = &'static [String]> {
+    KNOWN.units.iter().map(|(_, entry)| entry.names.as_slice())
+}
+
 /// Bytes of the longest name.
 const NAME_BYTES_MAX: usize = 14;
 
