@@ -118,8 +118,8 @@ pub struct Said {
     stems: Vec<u32>,
     numbers: Vec<Number>,
     units: Vec<Option<Unit>>,
-    /// Per what each number is: "a month".
-    periods: Vec<Option<Unit>>,
+    /// Per what each number is, and the token that says it: "a month".
+    periods: Vec<Option<(usize, Unit)>>,
     /// What says of what part of a range something holds.
     ranges: Vec<u32>,
     spans: Vec<(u32, u16)>,
@@ -309,13 +309,16 @@ impl Said {
             });
             let is_dated =
                 said.numbers.iter().any(|number| number.date().is_some() && (number.token..number.end).contains(&at));
-            if !token.is_content() || token.value > 0 || is_function || is_dated || is_unit(text, list, at) {
+            let is_period = said.periods.iter().flatten().any(|(place, _)| *place == at);
+            if !token.is_content() || token.value > 0 || is_function || is_dated || is_period || is_unit(text, list, at)
+            {
                 continue;
             }
             relative_words += 1;
             let is_first = at == 0 || gap.contains(['.', ':', '!', '?', '"', '*']);
             let is_known = idf(token.stem) < IDF_MAX;
-            let is_non = at > 0 && text[list[at - 1].span()].eq_ignore_ascii_case("non");
+            let is_non =
+                at > 0 && !gap.contains([',', '.', '!']) && text[list[at - 1].span()].eq_ignore_ascii_case("non");
             let is_capital = token.flags & CAPITAL != 0;
             let is_name = lexicon.is_english && is_capital && (token.flags & ACRONYM != 0 || !is_first || !is_known)
                 || !lexicon.is_english && CALENDAR_NAMES.contains(&token.stem);
@@ -458,8 +461,8 @@ fn unit_of(text: &str, list: &[Token], number: &Number) -> Option<Unit> {
     near.filter(|token| token.span().start >= number.span.end).find_map(|token| Unit::of(&text[token.span()]))
 }
 
-/// Per what a number is: "a month", "par an".
-fn period_of(text: &str, list: &[Token], number: &Number) -> Option<Unit> {
+/// Per what a number is, "a month", "par an", and the token that says it.
+fn period_of(text: &str, list: &[Token], number: &Number) -> Option<(usize, Unit)> {
     /// Tokens behind a number in which it is said.
     const PERIOD_TOKENS: usize = 4;
     const PER: [&str; 15] =
@@ -474,7 +477,7 @@ fn period_of(text: &str, list: &[Token], number: &Number) -> Option<Unit> {
         }
         let word = word(at);
         let name = if before == "par" && word == "an" { "year" } else { &word };
-        Unit::of(name).filter(|unit| matches!(unit.kind, TIME | CALENDAR))
+        Unit::of(name).filter(|unit| matches!(unit.kind, TIME | CALENDAR)).map(|unit| (at, unit))
     })
 }
 
@@ -1102,7 +1105,7 @@ fn number_swap(
     let (own, others) = (pairs(claim), pairs(source));
     let period = |said: &Said, number: &Number| {
         let at = said.numbers.iter().position(|own| own.span == number.span)?;
-        said.periods[at].map(|unit| unit.id)
+        said.periods[at].map(|(_, unit)| unit.id)
     };
     let has_other_period = |number: &Number, other: &Number| {
         period(claim, number).zip(period(source, other)).is_some_and(|(own, other)| own != other)
@@ -1365,6 +1368,8 @@ mod tests {
         check("Membership costs 4.90 euros a month.", "Membership costs 4.90 euros a week.", Some("unit"));
         check("Der Laden ist am Montag geschlossen.", "Der Laden ist am Dienstag geschlossen.", Some("name"));
         check("Die Bibliothek ist montags geschlossen.", "Gar nicht, montags hat die Bibliothek zu.", None);
+        check("La cuota es de 300 euros al año.", "La cuota es de 300 euros al mes.", Some("unit"));
+        check("Les chiens ne sont pas admis ici.", "Non, les chiens ne sont pas admis ici.", None);
         check("Não é permitido fumar no quarto.", "É permitido fumar no quarto.", Some("opposite"));
     }
 }
