@@ -53,8 +53,9 @@ pub const SHORT_TOKENS_MAX: usize = 25;
 /// The ratio of a short answer by its worst claim: contradicted; with a number or a name, or a value, that no source
 /// has; with words that none has; all supported.
 pub const SHORT_RATIOS: [f64; 4] = [30.0, 5.0, 2.0, 0.5];
-/// How far the measures of the worst claim move each of [`SHORT_RATIOS`] where it is a sentence.
-const SHORT_BOUNDS: [(f64, f64); 4] = [(30.0, 30.0), (3.5, 8.0), (1.3, 3.5), (0.3, 0.9)];
+/// How far the measures of the worst claim move each of [`SHORT_RATIOS`] where it is a sentence. A number that no source has may
+/// be a sum of those that it has: that flags, and only what the source contradicts blocks.
+const SHORT_BOUNDS: [(f64, f64); 4] = [(30.0, 30.0), (3.5, 5.0), (1.3, 3.5), (0.3, 0.9)];
 /// The ratio of a longer answer of which no claim is supported.
 pub const NO_CLAIM_RATIO: f64 = 2.0;
 /// The same where the sources are what tools answered, and where a short answer to them is not borne out: it may rest on
