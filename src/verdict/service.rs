@@ -6,8 +6,7 @@
 //!   A record is degraded when its question `degraded` is flagged, when the call failed, or when the model declined a request
 //!   that is no attack and speaks of nothing that a model rightly declines
 //! - `max_level_shift`: the mean logarithm of the latency of the last quarter of the calls after some point, up to the end of
-//!   the log, is higher than before that point by the logarithm of the limit, or not surely less; all calls after the point
-//!   are higher by half of it, by Welch's t at least [`T_MIN`]. Where tokens per second are known on both sides, they have
+//!   the log, is higher than before that point by the logarithm of the limit; all calls after the point are higher by half of it, by Welch's t at least [`T_MIN`]. Where tokens per second are known on both sides, they have
 //!   fallen by half of the limit, too: longer answers take longer
 //! - `rising_errors`: the share of calls that are degraded (as above) after some point, up to the end, is above that before it, by
 //!   a test of two rates at [`P_MAX`] over all points that were tried; at least [`FAILED_MIN`], and so is that of the last
@@ -169,10 +168,7 @@ fn shifted(stream: &Stream, times: f64) -> Option<String> {
     let is_shift = |(before, after): &(Block, &[Block])| {
         let (whole, last) = (Block::of(after), last_quarter(after));
         let rise = last.mean() - before.mean();
-        // A step of just the limit is measured a little below it as often as above.
-        rise + (before.error() + last.error()).sqrt() >= step
-            && whole.mean() - before.mean() >= step / 2.0
-            && t(before, &whole) >= T_MIN
+        rise >= step && whole.mean() - before.mean() >= step / 2.0 && t(before, &whole) >= T_MIN
     };
     let certainty = |(before, after): &(Block, &[Block])| t(before, &Block::of(after));
     let (before, blocks) =
@@ -268,7 +264,7 @@ mod tests {
         for (parts, expected) in [
             (&[(500.0, 100), (60_000.0, 100)][..], true),
             (&[(500.0, 100), (1_600.0, 100)], true),
-            (&[(500.0, 100), (1_500.0, 100)], true),
+            (&[(500.0, 100), (1_550.0, 100)], true),
             (&[(500.0, 100), (800.0, 50), (1_300.0, 50), (2_500.0, 100)], true),
             (&[(500.0, 100), (1_000.0, 100)], false),
             (&[(500.0, 100), (60_000.0, 50), (500.0, 100)], false),

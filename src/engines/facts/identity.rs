@@ -600,10 +600,15 @@ pub fn maker_by_own_words(answer: &str) -> Option<(Maker, Range<usize>)> {
             let is_name = |rest: &str| !rest.trim_start().starts_with(char::is_uppercase);
             let is_named = models.iter().any(|model| rest.strip_prefix(model).is_some_and(is_name));
             let is_model =
-                ["language model", "AI assistant", "AI model", "an AI"].iter().any(|what| rest.contains(what));
+                ["language model", "AI assistant", "AI model", "an AI"].iter().any(|what| rest.contains(what))
+                    && ![" of ", " who ", " works ", " for "].iter().any(|other| rest.contains(other));
+            // What a figure of a story says of itself is told.
+            let told = answer[at + company.len()..].trim_start_matches([',', ' ', '"', '\u{201d}']);
+            let is_told = ["said ", "says ", "he ", "she "].iter().any(|who| told.starts_with(who));
             let is_denied =
                 rest.starts_with("not ") || said.contains(" not ") || said[..begin.0].contains(['"', '\u{201c}']);
-            ((is_named || is_model) && !is_denied).then_some((*maker, sentence.start + begin.0..at + company.len()))
+            ((is_named || is_model) && !is_denied && !is_told)
+                .then_some((*maker, sentence.start + begin.0..at + company.len()))
         })
     })
 }

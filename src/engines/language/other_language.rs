@@ -153,7 +153,8 @@ static TRANSLATE: LazyLock<Regex> = LazyLock::new(|| {
 static ORDER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(
         concat!(
-            r"(?i)\b(?:answer|respond|reply|write|speak|antworte[nt]?|schreib\w*|réponds|répondez|responde|responda|rispondi|antwoord|svar|svara|odpowiadaj|отвечай)(?: \w+){{0,8}}? (?:only in|in|auf|en|em|in het|na|på|po) (?P<name>{0}){1}",
+            // An order begins its sentence, or stands behind a word that orders; a question about languages does not.
+            r"(?im)(?:(?:^|[.!?;,\n] ?)(?:you (?:will |shall |may |can |have to |are to )?(?:always |only )?|(?:only|always) )?|\b(?:please|must|should|always|and|then|(?:can|could|would|will) you(?: please)?|könn\w+ sie|kannst du|pouvez-vous|peux-tu|puedes?|bitte|immer|und|et|y|e|por favor) )(?:answer|respond|reply|write|speak|antworte[nt]?|schreib\w*|réponds|répondez|responde|responda|rispondi|antwoord|svar|svara|odpowiadaj|отвечай)(?: \w+){{0,8}}? (?:only in|in|auf|en|em|in het|na|på|po) (?P<name>{0}){1}",
             // In these the verb follows the language, and the name of the language says that it is one.
             r"|(?P<ja>日本語|英語|中国語|韓国語|フランス語|ドイツ語|スペイン語)で(?:答え|回答|返答|返信|返事|書い|書き|説明|要約|出力|お願い)",
             r"|用(?P<zh>中文|汉语|英文|英语|日语|韩语|法语|德语|西班牙语)(?:来)?(?:回答|回复|答复|作答|写|解释|说明|总结|描述|输出)",

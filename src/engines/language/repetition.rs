@@ -23,6 +23,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{degraded, of_response};
 use crate::{
@@ -313,8 +314,10 @@ impl Engine for RepetitionEngine {
     fn assess(&self, view: &View<'_, '_>) -> Option<Assessment> {
         of_response(view, |response| {
             let repetition = Repetition::of(response, view.response);
-            // A list of forty zeros is data, as long as it is whole.
-            let is_data = || view.response.json.as_ref().is_some_and(|json| json.valid && json.opens_text());
+            // A list of forty zeros is data, as long as it is whole; what a text in JSON says is read as any text.
+            let is_scalar = |item: &Value| item.is_number() || item.is_boolean() || item.is_null();
+            let is_data =
+                || matches!(serde_json::from_str(response), Ok(Value::Array(items)) if items.iter().all(is_scalar));
             let reason = repetition.reason().filter(|_| !is_data() && !is_asked_for(view.prompt_text));
             let absent = degraded(SIGNAL, self.settings.likelihood_ratio, LIKELIHOOD_RATIO);
             let signal = match reason {

@@ -142,12 +142,9 @@ pub fn ending(text: &str, words: u64) -> Ending {
     if CUT_MARKS.iter().any(|mark| tail.len() >= mark.len() && ends_with_ascii(tail, mark)) {
         return Ending::CutMark;
     }
-    // The mark or number of an item that was never written.
+    // The mark or number of an item that was never written, where a list goes on.
     let (before, line) = tail.rsplit_once('\n').unwrap_or(("", tail));
-    let number = line.trim().trim_end_matches(['.', ')']);
-    let is_number =
-        number.len() < line.trim().len() && number.len() <= 3 && number.bytes().all(|byte| byte.is_ascii_digit());
-    if words >= WORDS_MIN && !before.trim().is_empty() && (is_number || matches!(line.trim(), "-" | "*" | "•")) {
+    if words >= WORDS_MIN && is_open_item(before, line.trim()) {
         return Ending::MidSentence;
     }
     // Most texts end with a mark, and what else the line is need not be asked.
@@ -189,6 +186,25 @@ pub fn ending(text: &str, words: u64) -> Ending {
         };
     }
     Ending::Complete
+}
+
+/// Whether a line is only the mark or number of an item, behind another item of its list or what announces the first.
+fn is_open_item(before: &str, line: &str) -> bool {
+    /// Bytes of an answer that announces a list; a shorter one may announce a number.
+    const ANNOUNCED_BYTES_MIN: usize = 40;
+    let item = |start: &str| {
+        before.lines().any(|line| line.trim_start().starts_with(start) && line.trim().len() > start.len())
+    };
+    match line {
+        "-" | "*" | "•" => item(&format!("{line} ")),
+        "1." => before.len() > ANNOUNCED_BYTES_MIN && before.trim_end().ends_with(':'),
+        _ => {
+            let number = line.strip_suffix(['.', ')']).and_then(|number| number.parse::<u32>().ok());
+            number.is_some_and(|number| {
+                number > 1 && (item(&format!("{}.", number - 1)) || item(&format!("{})", number - 1)))
+            })
+        }
+    }
 }
 
 /// A line without the mark or number of an item, and with a word for each piece of inline code.
@@ -325,6 +341,9 @@ mod tests {
             ("one two three four five six seven eight ...[truncated]", Ending::CutMark),
             ("To cook rice you need water and a pot. The steps are:\n\n1.", Ending::MidSentence),
             ("To cook rice you need water and a pot:\n- water\n-", Ending::MidSentence),
+            ("Take the bus to the old town today:\n1. Buy a ticket.\n2.", Ending::MidSentence),
+            ("CREATE TABLE people of the town (\n  id int,\n  name text\n)", Ending::Complete),
+            ("If you multiply all of them, the product is:\n\n42.", Ending::Complete),
             ("The year in which the war ended was, as we all know,\n1945.", Ending::Complete),
             ("the", Ending::Complete),
             ("", Ending::Complete),

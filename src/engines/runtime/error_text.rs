@@ -67,9 +67,9 @@ fn names() -> String {
 
 static STATUS: LazyLock<Regex> = LazyLock::new(|| {
     let (names, alone) = (names(), ERROR_TEXTS.status.iter().map(|name| regex::escape(name)).collect::<Vec<_>>());
-    let (alone, words) = (alone.join("|"), ERROR_TEXTS.status_words.join("|"));
+    let alone = alone.join("|");
     let pattern = format!(
-        r"^(?:http/\d(?:\.\d)? ?)?(?:(?:http )?error:? ?|status(?: code)?:? ?)?(?:[45]\d\d[ :,-]+(?:error:? ?)?(?:{names}|error\b)[^\n]{{0,120}}|[45]\d\d error|error code:? ?\d{{3,4}}|(?:{alone})[.!]?|(?-i:{words}))\s*$"
+        r"^(?:http/\d(?:\.\d)? ?)?(?:(?:http )?error:? ?|status(?: code)?:? ?)?(?:[45]\d\d[ :,-]+(?:error:? ?)?(?:{names}|error\b)[^\n]{{0,120}}|[45]\d\d error|error code:? ?\d{{3,4}}|(?:{alone})[.!]?)\s*$"
     );
     RegexBuilder::new(&pattern).case_insensitive(true).build().expect("a pattern of this crate")
 });
@@ -243,7 +243,8 @@ mod tests {
             ("503 Backend read error", true),
             ("I'm sorry, the service is currently unavailable.", true),
             ("<!-- edge 7 -->\n<html><body><h2>504 Gateway Time-out</h2></body></html>", true),
-            ("Not Found", true),
+            ("404 Not Found", true),
+            ("Not Found", false),
             ("Not found.", false),
             ("Gone.", false),
             ("Conflict.", false),

@@ -12,6 +12,8 @@
 //! error says nothing of the answer: most logs without texts were told not to keep them. The text of an error counts as one
 //! where it is the whole answer and the user did not speak of errors, programs or pages.
 
+use std::ops::RangeInclusive;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -69,18 +71,19 @@ impl Outcome {
 }
 
 /// Whether there is nothing to read in a text: white space, characters without width, quotation marks around nothing, the
-/// marks of an empty code block, some dots or a dash in the place of words.
+/// marks of an empty code block, a few dots or dashes in the place of words. One alone may be an answer, and many a code.
 fn is_blank(text: &str) -> bool {
-    /// More dots and dashes than these may be a code.
-    const MARKS_MAX: usize = 6;
+    const MARKS: RangeInclusive<usize> = 3..=6;
     let is_nothing = |c: char| {
         c.is_whitespace()
             || c.is_control()
             || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2060}' | '\u{FEFF}' | '"' | '\'' | '`')
     };
-    let mut marks = text.chars().filter(|c| !is_nothing(*c));
-    marks.by_ref().take(MARKS_MAX).all(|c| matches!(c, '.' | '…' | '-' | '–' | '—' | '_' | '*'))
-        && marks.next().is_none()
+    let mut said = text.chars().filter(|c| !is_nothing(*c));
+    let Some(first) = said.next() else { return true };
+    let count = 1 + said.by_ref().take(*MARKS.end()).take_while(|c| *c == first).count();
+    let is_alone = text.chars().filter(|c| !is_nothing(*c)).nth(count).is_none();
+    is_alone && (first == '…' || (matches!(first, '.' | '-' | '–' | '—' | '_') && MARKS.contains(&count)))
 }
 
 /// Whether an answer is there, `None` when the record does not say.
@@ -195,6 +198,7 @@ mod tests {
         check(r#"{"prompt":"p","response":""}"#, &["empty_response"]);
         check(r#"{"prompt":"p","response":"..."}"#, &["empty_response"]);
         check(r#"{"prompt":"What is SOS in Morse code?","response":"... --- ..."}"#, &[]);
+        check(r#"{"prompt":"Which operator takes away?","response":"-"}"#, &[]);
         check(r#"{"prompt":"p","response":"","error":"timeout"}"#, &["call_failed"]);
         check(r#"{"prompt":"p","error":"timeout"}"#, &["call_failed"]);
         check(r#"{"prompt":"p","response":"half","error":"timeout"}"#, &["call_failed"]);

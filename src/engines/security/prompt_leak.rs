@@ -220,6 +220,11 @@ pub fn overlap(system: &str, answer: &str, said: &[&str]) -> Overlap {
     overlap
 }
 
+/// Whether what `answer` has of a system prompt speaks to the model, and is not data that it is to tell.
+pub fn speaks_to_model(answer: &str, system: &str) -> bool {
+    overlap(system, answer, &[]).longest_addressing >= RUN_WORDS_MIN
+}
+
 /// Where a system prompt speaks to the model, as bytes.
 fn addresses(system: &str) -> Vec<Range<usize>> {
     let found = ADDRESSES.iter().flat_map(|regex| regex.captures_iter(system.as_bytes()));

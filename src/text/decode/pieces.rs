@@ -24,6 +24,8 @@ const ASKED_BYTES_MAX: usize = 600;
 const NAME_BYTES_MAX: usize = 12;
 /// Pieces of one text.
 const PIECES_MAX: usize = 64;
+/// Bytes that may be put together, for each byte of the text.
+const JOINED_PER_BYTE: usize = 4;
 /// Bytes of one piece.
 const PIECE_BYTES_MAX: usize = 400;
 
@@ -57,8 +59,12 @@ pub fn find(signs: &Signs<'_>, out: &mut Vec<Candidate>) {
     let mut writer = Writer::new(text);
     let named: Vec<&Quoted> = pieces.iter().filter(|piece| piece.name.is_some()).collect();
     if named.len() >= 2 {
+        // A string may be named again and again: what is put together is no longer than some texts of that size.
+        let mut room = JOINED_PER_BYTE * text.len();
         for (range, parts) in sums(text, &named) {
-            if range.start >= writer.done() {
+            let length = parts.iter().map(ExactSizeIterator::len).sum::<usize>();
+            if range.start >= writer.done() && length <= room {
+                room -= length;
                 let piece = joined(text, &parts);
                 if english::is_english(&piece.text) {
                     writer.piece(range, &piece);

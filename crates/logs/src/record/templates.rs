@@ -102,13 +102,19 @@ fn read_as(record: &mut Record<'_>, turns: fn(&str) -> Option<Vec<Turn>>) {
         return;
     }
     let Prompt::Text(text) = &record.prompt else { return };
-    let Some(turns) = turns(text).filter(|turns| is_conversation(turns)) else { return };
+    // Blanks at the end say nothing, and would be walked for each turn.
+    let Some(mut turns) = turns(text.trim_end()).filter(|turns| is_conversation(turns)) else { return };
     let logged_prompt = record.prompt_hash();
-    let message = |(role, span): Turn| match text {
-        Cow::Borrowed(text) => Message::new(role, &text[span]),
-        Cow::Owned(text) => Message::new(role, text[span].to_owned()),
+    let cut = |span: Range<usize>| match text {
+        Cow::Borrowed(text) => Cow::Borrowed(&text[span]),
+        Cow::Owned(text) => Cow::Owned(text[span].to_owned()),
     };
-    record.prompt = Prompt::Messages(turns.into_iter().map(message).collect());
+    // The operator's text is the system prompt, as it is where a chat API is asked.
+    let of_system = turns.iter().take_while(|(role, _)| *role == "system").count();
+    let system = (of_system == 1).then(|| cut(turns.remove(0).1));
+    let messages = turns.into_iter().map(|(role, span)| Message::new(role, cut(span))).collect();
+    record.prompt = Prompt::Messages(messages);
+    record.system = system;
     record.logged_prompt = logged_prompt;
 }
 
@@ -179,7 +185,7 @@ impl Tokens {
         let rest = &rest[length..];
         // At the end what stands behind a name may be missing.
         let named = self.named.iter().find(|named| rest.starts_with(**named)).map(|named| named.len());
-        let named = named.or_else(|| rest.trim().is_empty().then_some(0))?;
+        let named = named.or_else(|| rest.is_empty().then_some(0))?;
         Some((role, name + length + named))
     }
 
@@ -224,7 +230,7 @@ fn bracketed(text: &str, mut at: usize) -> Option<Vec<Turn>> {
             said = trimmed(text, end..said.end);
         }
         turns.push(("user", said));
-        if text[end..].trim().is_empty() {
+        if text[end..].trim_start().is_empty() {
             return Some(turns);
         }
         let next = end + memchr::memmem::find(&text.as_bytes()[end..], b"[INST]")?;
@@ -306,8 +312,9 @@ mod tests {
         read_headed(&mut record);
         match &record.prompt {
             Prompt::Messages(messages) => {
+                let system = record.system.iter().map(|system| format!("system: {system}"));
                 let lines = messages.iter().map(|message| format!("{}: {}", message.role, message.text));
-                lines.collect::<Vec<_>>().join("\n")
+                system.chain(lines).collect::<Vec<_>>().join("\n")
             }
             _ => text.to_owned(),
         }

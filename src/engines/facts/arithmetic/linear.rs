@@ -8,7 +8,9 @@
 //! **Limits**: one letter, [`EQUATIONS_MAX`] equations, [`GAP_BYTES_MAX`] bytes between one and the next. A new problem, a case,
 //! an equation of a higher degree or of several letters, and a letter that is tried, set or supposed, begin afresh.
 
-use std::ops::Range;
+use std::{ops::Range, sync::LazyLock};
+
+use regex::Regex;
 
 use super::{
     Reason, Report, claim,
@@ -240,16 +242,35 @@ impl Derivation {
         if unit.is_some() != found.unit.is_some() && found.unit.is_some() {
             return;
         }
+        let sentence = text[..from].rfind(['.', '!', '?', '\n']).map_or(0, |at| at + 1);
+        let is_in_sentence = own_end(&self.equations, found.letter).is_some_and(|end| end > sentence);
         let letter = char::from(found.letter);
         let detail = format!("{letter} is {}, not {}", nearest.show(), found.stated.show());
+        let supposes = SUPPOSES.is_match(&text[sentence..from]) && !is_in_sentence;
         match claim::taken_back(text, tokens, place) {
-            // "If 2x = 10, then x = 4": it does not follow, whether the one is so or not.
-            None | Some(Reason::Hypothetical) => {
+            _ if supposes => report.skip(Some(Reason::Hypothetical)),
+            None => {
+                report.refute("arithmetic/false_solution", found.side.span.clone(), detail);
+            }
+            // "If 2x = 10, then x = 4": it does not follow, whether the one is so or not. "If you forgot the 3" is another
+            // equation.
+            Some(Reason::Hypothetical) if is_in_sentence => {
                 report.refute("arithmetic/false_solution", found.side.span.clone(), detail);
             }
             Some(reason) => report.skip(Some(reason)),
         }
     }
+}
+
+/// A case that is only supposed: "if you forgot the 3, then x = 5.5".
+static SUPPOSES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:if|assum\w+|suppos\w+|imagine|were|had|wenn|falls|angenommen|si|supposons|se|supponiamo|suponga\w*|als|stel)\b")
+        .expect("a pattern of this crate")
+});
+
+/// Where the last equation in `letter` that was solved ends.
+fn own_end(equations: &[Equation], letter: u8) -> Option<usize> {
+    equations.iter().rev().filter(|equation| equation.letter == letter).find_map(|equation| equation.computed_at)
 }
 
 /// A letter that is said to be a number.

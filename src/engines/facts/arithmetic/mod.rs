@@ -76,10 +76,13 @@ pub const NAME: &str = "arithmetic";
 pub const SIGNAL: &str = "false_equation";
 /// P(a false equation | made up) / P(it | not); the proof blocks in any case.
 pub const LIKELIHOOD_RATIO: f64 = 100.0;
-/// The same where all that is wrong is the order of two bare numbers: those may be ranks, versions or places of a list.
-pub const ORDER_RATIO: f64 = 5.0;
+/// The same where all that is wrong is said in words, or is the order of two bare numbers: words have other readings (a parenthesis
+/// may be another length, "in a day" a special one), and numbers may be ranks or versions.
+pub const WORDS_RATIO: f64 = 5.0;
 /// The rule of an equation that does not hold.
 const EQUATION_RULE: &str = "arithmetic/false_equation";
+/// The rule of a statement in words that does not hold.
+const STATEMENT_RULE: &str = "arithmetic/false_statement";
 /// The rule of two numbers that are said to stand in the other order.
 const ORDER_RULE: &str = "arithmetic/false_order";
 /// The ratio with which equations that hold speak against fabrication: hardly.
@@ -580,13 +583,13 @@ fn signal(report: &Report, settings: &Settings) -> Signal {
     let Some(first) = report.refuted.first() else {
         return Signal::absent(SIGNAL, Question::Fabricated, Tier::Zero, (ABSENT_RATIO, RatioSource::Default));
     };
-    let is_order = report.refuted.iter().all(|claim| claim.rule == ORDER_RULE);
-    let own = if is_order { settings.likelihood_ratio.min(ORDER_RATIO) } else { settings.likelihood_ratio };
-    let ratio = RatioSource::default_or_config(own, if is_order { ORDER_RATIO } else { LIKELIHOOD_RATIO });
+    let is_in_words = report.refuted.iter().all(|claim| matches!(claim.rule, ORDER_RULE | STATEMENT_RULE));
+    let own = if is_in_words { settings.likelihood_ratio.min(WORDS_RATIO) } else { settings.likelihood_ratio };
+    let ratio = RatioSource::default_or_config(own, if is_in_words { WORDS_RATIO } else { LIKELIHOOD_RATIO });
     let more = report.refuted.len() - 1;
     let detail = if more > 0 { format!("{}; {more} more", first.detail) } else { first.detail.clone() };
     let mut signal = Signal::absent(SIGNAL, Question::Fabricated, Tier::Zero, ratio).fire(1.0, detail);
-    signal.class = Class::proven_if(settings.block && !is_order);
+    signal.class = Class::proven_if(settings.block && !is_in_words);
     signal
 }
 

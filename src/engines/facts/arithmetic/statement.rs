@@ -23,7 +23,7 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    EQUATION_RULE, ORDER_RULE, Reason, Report, Settings, claim,
+    ORDER_RULE, Reason, Report, STATEMENT_RULE, Settings, claim,
     expression::{self, Expression, Words},
     lexer::{self, Kind, Relation, Token},
     number::{Exact, Literal, choices, factorial, is_rounding},
@@ -356,7 +356,7 @@ pub fn examine(text: &str, tokens: &[Token], settings: &Settings, report: &mut R
                         let own = &tokens[number];
                         let span = own.first().map_or(0, |token| token.span.start)
                             ..own.last().map_or(0, |token| token.span.end);
-                        let rule = if statement.compare.is_some() { ORDER_RULE } else { EQUATION_RULE };
+                        let rule = if statement.compare.is_some() { ORDER_RULE } else { STATEMENT_RULE };
                         report.refute(rule, span, detail);
                     }
                 }
