@@ -27,6 +27,7 @@ use llmverify::{
 use super::{
     CouldNotAudit,
     inputs::Inputs,
+    outputs::{INTERRUPTED, WholeFile, leave_nothing_at_interrupt, refuse_overwriting, remove_unfinished},
     progress::Bar,
     style::{FAINT, WARNING},
     suppressions::{drafting, write_draft},
@@ -113,7 +114,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let layers = args.layers()?;
     let settings = layers.settings()?;
     let mut reader = if args.follow { args.inputs.follow(&settings)? } else { args.inputs.open(&settings)? };
-    let outputs = args.outputs(&reader)?;
+    let mut read = args.inputs.files_read(&layers, &settings);
+    read.extend(args.baseline.clone().map(|path| ("the baseline", path)));
+    refuse_overwriting(&args.out, &reader, &read)?;
+    let outputs = args.outputs()?;
     let filter = if args.follow { Inputs::filter_endless(&settings)? } else { args.inputs.filter(&settings)? };
     if let Some(path) = &args.write_suppressions {
         args.check_draft(path, &reader, &layers, &settings)?;
@@ -134,19 +138,22 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 
     if args.follow || args.inputs.paths.iter().any(|path| path == "-") {
         end_at_interrupt(reader.stop())?;
+    } else if !args.out.is_empty() {
+        leave_nothing_at_interrupt()?;
     }
     let bar = Bar::new(reader.bytes_on_disk_expected(), args.quiet);
     let mut sinks = Vec::new();
+    let mut files = Vec::new();
     for output in &outputs {
         let records = args.records.unwrap_or_else(|| output.format.default_records());
-        sinks.push(Sink::new(&*output.format, records, output.open(&bar)?));
+        sinks.push(Sink::new(&*output.format, records, output.open(&bar, &mut files)?));
     }
     let result = pool.install(|| auditor.audit(&mut reader, &filter, &mut sinks, |progress| bar.update(progress)));
     bar.finish();
     let nobody_reads = !sinks.is_empty() && sinks.iter().all(Sink::is_closed);
     drop(sinks);
     if result.is_ok() {
-        outputs.iter().try_for_each(Output::settle)?;
+        files.into_iter().try_for_each(WholeFile::settle)?;
     }
     let report =
         result.map_err(|error| anyhow::Error::new(CouldNotAudit(format!("cannot write the report: {error:#}"))))?;
@@ -173,10 +180,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 
 /// Ends the input at the first Ctrl-C, or at the signal to terminate, so that the report is written; the process at the second.
 fn end_at_interrupt(stop: Stop) -> anyhow::Result<()> {
-    /// What a shell says of a process that was interrupted.
-    const INTERRUPTED: i32 = 130;
     #[allow(clippy::exit, reason = "who asks twice does not want to wait for the report")]
-    let handler = move || if stop.is_stopped() { std::process::exit(INTERRUPTED) } else { stop.stop() };
+    let handler = move || {
+        if stop.is_stopped() {
+            remove_unfinished();
+            std::process::exit(INTERRUPTED);
+        }
+        stop.stop();
+    };
     ctrlc::set_handler(handler).context("cannot wait for Ctrl-C")
 }
 
@@ -185,37 +196,18 @@ struct Output {
     format: Box<dyn Format>,
     /// `None` for standard output.
     path: Option<PathBuf>,
-    /// Whether it is written beside the file, and takes its place when it is whole: what reads a file of metrics must
-    /// never see half of one.
-    is_atomic: bool,
 }
 
 impl Output {
-    fn open(&self, bar: &Bar) -> anyhow::Result<Box<dyn io::Write + Send>> {
-        let Some(path) = self.written() else {
+    /// What is written to; a file is added to `files`, where it waits until it is whole.
+    fn open(&self, bar: &Bar, files: &mut Vec<WholeFile>) -> anyhow::Result<Box<dyn io::Write + Send>> {
+        let Some(path) = &self.path else {
             return Ok(Box::new(BufWriter::new(bar.stdout())));
         };
-        let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Box::new(BufWriter::new(file)))
-    }
-
-    /// The file that is written to.
-    fn written(&self) -> Option<PathBuf> {
-        let path = self.path.as_ref()?;
-        if !self.is_atomic {
-            return Some(path.clone());
-        }
-        let mut name = path.file_name().unwrap_or_default().to_os_string();
-        name.push(".tmp");
-        Some(path.with_file_name(name))
-    }
-
-    /// Puts a whole file where it belongs.
-    fn settle(&self) -> anyhow::Result<()> {
-        if let (true, Some(path), Some(written)) = (self.is_atomic, &self.path, self.written()) {
-            fs::rename(&written, path).with_context(|| format!("cannot write {}", path.display()))?;
-        }
-        Ok(())
+        let file = WholeFile::create(path)?;
+        let writer = BufWriter::new(file.writer()?);
+        files.push(file);
+        Ok(Box::new(writer))
     }
 }
 
@@ -283,26 +275,22 @@ impl Args {
         Ok(())
     }
 
-    fn outputs(&self, reader: &Reader) -> anyhow::Result<Vec<Output>> {
+    fn outputs(&self) -> anyhow::Result<Vec<Output>> {
         let mut outputs = Vec::new();
         let folder = std::env::current_dir().map(|folder| Folder::new(&folder)).unwrap_or_default();
         if !self.quiet {
             let is_colored = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
             let styles = if is_colored { Styles::colored() } else { Styles::plain() };
             let format = self.format.format(Setting { width: terminal_width(), styles, folder: folder.clone() });
-            outputs.push(Output { format, path: None, is_atomic: false });
+            outputs.push(Output { format, path: None });
         }
         for (index, path) in self.out.iter().enumerate() {
             if self.out[..index].contains(path) {
                 bail!("--out {} is given twice", path.display());
             }
-            if reader.will_read(path) {
-                bail!("--out {} would overwrite an input", path.display());
-            }
             let name = format_of(path)?;
-            let is_atomic = matches!(name, FormatName::Prometheus | FormatName::OpenMetrics);
             let format = name.format(Setting { folder: folder.clone(), ..Setting::default() });
-            outputs.push(Output { format, path: Some(path.clone()), is_atomic });
+            outputs.push(Output { format, path: Some(path.clone()) });
         }
         Ok(outputs)
     }

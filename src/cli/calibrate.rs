@@ -23,6 +23,7 @@ use llmverify::{
 
 use super::{
     labelled::LabelledInputs,
+    outputs::write_whole,
     style::{FAINT, STRONG, WARNING},
 };
 
@@ -141,7 +142,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     *calibration.of_mut(question) = fitted.calibration.of(question).clone();
     let usual = QuestionPolicies::default().of(question).prior;
     let text = format!("# Written by `llmverify calibrate`; audit with --calibration.\n{}", calibration.to_toml()?);
-    fs::write(&args.out, text).with_context(|| format!("cannot write {}", args.out.display()))?;
+    write_whole(&args.out, text)?;
     writeln!(anstream::stdout().lock(), "written to {}", args.out.display())?;
     say_what_moves(usual, study.flag_from, fitted.calibration.of(question))?;
     Ok(status)

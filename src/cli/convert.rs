@@ -1,7 +1,6 @@
 //! `llmverify convert`: any log in the normal form.
 
 use std::{
-    fs::File,
     io::{self, BufWriter, Write},
     path::PathBuf,
 };
@@ -17,6 +16,7 @@ use llmverify::{
 
 use super::{
     inputs::Inputs,
+    outputs::{WholeFile, leave_nothing_at_interrupt, refuse_overwriting},
     style::{FAINT, WARNING},
 };
 
@@ -66,16 +66,20 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let settings = args.inputs.layers()?.settings()?;
     let mut reader = args.inputs.open(&settings)?;
     let filter = args.inputs.filter(&settings)?;
-    let mut out: Box<dyn Write + Send> = match &args.out {
+    refuse_overwriting(&args.out, &reader, &[])?;
+    if args.out.is_some() {
+        leave_nothing_at_interrupt()?;
+    }
+    let file = args.out.as_deref().map(WholeFile::create).transpose()?;
+    let mut out: Box<dyn Write + Send> = match &file {
         None => Box::new(BufWriter::new(io::stdout())),
-        Some(path) if reader.will_read(path) => bail!("--out {} would overwrite an input", path.display()),
-        Some(path) => {
-            let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-            Box::new(BufWriter::new(file))
-        }
+        Some(file) => Box::new(BufWriter::new(file.writer()?)),
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.inputs.thread_count()).build()?;
     let converted = pool.install(|| convert(&mut reader, &settings, &filter, form, &mut out))?;
+    out.flush().context("cannot write the output")?;
+    drop(out);
+    file.map_or(Ok(()), WholeFile::settle)?;
     if !args.quiet {
         Inputs::tell_notes(&reader);
         Inputs::tell_left_out(&reader);

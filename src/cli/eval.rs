@@ -1,12 +1,11 @@
 //! `llmverify eval`: how good an audit is on labelled records.
 
 use std::{
-    fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use clap::{ValueEnum, ValueHint};
 
 use llmverify::{
@@ -17,7 +16,7 @@ use llmverify::{
     verdict::gate::{ExitStatus, parse_share},
 };
 
-use super::labelled::LabelledInputs;
+use super::{labelled::LabelledInputs, outputs::write_whole};
 
 /// Measures an audit on labelled records: precision, recall, AUROC, calibration, with intervals.
 #[derive(Debug, clap::Args)]
@@ -138,7 +137,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
     for (path, format) in args.out.iter().zip(formats) {
         let bytes = format.render(&evaluation, &Styles::plain());
-        fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+        write_whole(path, bytes)?;
     }
     let is_colored = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
     let styles = if is_colored { Styles::colored() } else { Styles::plain() };

@@ -156,6 +156,16 @@ impl SettingsArgs {
 }
 
 impl Inputs {
+    /// The files besides the inputs that are read, each with what it is.
+    pub fn files_read(&self, layers: &Layers, settings: &Settings) -> Vec<(&'static str, PathBuf)> {
+        let schemas = settings.schemas.values().map(|agreement| &agreement.file);
+        let named = settings.rules.files.iter().chain(&settings.knowledge.files).chain(&settings.temporal.files);
+        let named = named.chain(schemas).map(|file| ("a file of the settings", PathBuf::from(file)));
+        let own = layers.path.clone().map(|path| ("the settings", path));
+        let suppressions = self.suppressions.path(layers, settings, self.settings.isolated);
+        own.into_iter().chain(named).chain(suppressions.map(|path| ("the suppressions", path))).collect()
+    }
+
     /// The layers with what these arguments say on top.
     pub fn layers(&self) -> anyhow::Result<Layers> {
         let mut layers = self.settings.layers()?;

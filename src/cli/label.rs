@@ -27,6 +27,7 @@ use llmverify::{
 use super::{
     inputs::Inputs,
     labelled::QuestionName,
+    outputs::write_whole,
     style::{FAINT, STRONG, WARNING},
 };
 
@@ -254,7 +255,7 @@ impl Session {
             text.push('\n');
         }
         self.is_open = false;
-        fs::write(&self.path, text).with_context(|| format!("cannot write {}", self.path.display()))
+        write_whole(&self.path, text)
     }
 
     fn say(&self, question: Question) -> io::Result<()> {

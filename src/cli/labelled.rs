@@ -16,7 +16,7 @@ use llmverify::{
     verdict::gate::ExitStatus,
 };
 
-use super::{CouldNotAudit, inputs::Inputs, style::WARNING};
+use super::{CouldNotAudit, inputs::Inputs, outputs::refuse_overwriting, style::WARNING};
 
 /// What to read, which question, and where the labels are.
 #[derive(Debug, Args)]
@@ -123,23 +123,8 @@ impl LabelledInputs {
         let reader = self.inputs.open(&settings)?;
         let mut read: Vec<(&str, PathBuf)> = Vec::new();
         read.extend(self.labels.clone().map(|path| ("the labels", path)));
-        read.extend(layers.path.clone().map(|path| ("the settings", path)));
-        let schemas = settings.schemas.values().map(|agreement| &agreement.file);
-        let named = settings.rules.files.iter().chain(&settings.knowledge.files).chain(&settings.temporal.files);
-        read.extend(named.chain(schemas).map(|file| ("a file of the settings", PathBuf::from(file))));
+        read.extend(self.inputs.files_read(&layers, &settings));
         read.extend(others(&settings).into_iter().map(|file| ("a file of the settings", PathBuf::from(file))));
-        let suppressions = self.inputs.suppressions.path(&layers, &settings, self.inputs.settings.isolated);
-        read.extend(suppressions.map(|path| ("the suppressions", path)));
-        for out in outs {
-            if reader.will_read(out) {
-                bail!("--out {} would overwrite an input", out.display());
-            }
-            let Ok(place) = out.canonicalize() else { continue };
-            let is_out = |(_, path): &&(&str, PathBuf)| path.canonicalize().is_ok_and(|path| path == place);
-            if let Some((what, _)) = read.iter().find(is_out) {
-                bail!("--out {} would overwrite {what}", out.display());
-            }
-        }
-        Ok(())
+        refuse_overwriting(outs, &reader, &read)
     }
 }

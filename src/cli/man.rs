@@ -11,6 +11,8 @@ use clap::ValueHint;
 
 use llmverify::verdict::gate::ExitStatus;
 
+use super::outputs::write_whole;
+
 /// Prints the manual page, or writes one per command into a folder.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -42,7 +44,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     pages.push(("llmverify".to_owned(), command.clone()));
     for (name, command) in pages {
         let path = folder.join(format!("{name}.1"));
-        fs::write(&path, page(command)?).with_context(|| format!("cannot write {}", path.display()))?;
+        write_whole(&path, page(command)?)?;
     }
     Ok(ExitStatus::Ok)
 }

@@ -17,6 +17,7 @@ mod inspect;
 mod label;
 mod labelled;
 mod man;
+mod outputs;
 mod progress;
 mod redact;
 mod rules;

@@ -4,7 +4,7 @@ use std::{
     ffi::OsString,
     fs::{self, File},
     io::{self, BufWriter, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
 };
 
@@ -26,6 +26,7 @@ use llmverify::{
 
 use super::{
     inputs::{SettingsArgs, thread_count},
+    outputs::{WholeFile, leave_nothing_at_interrupt},
     style::{FAINT, WARNING},
 };
 
@@ -95,7 +96,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let selection = Selection::new(&args.only, &settings.engines.pii.ignore, &scanner)
         .map_err(|reason| anyhow::anyhow!("--only: {reason}"))?;
     let mut redactor = Redactor::new(scanner, selection, Values::new(args.mode()?));
-    let mut out = args.open(&sources)?;
+    if args.out.is_some() {
+        leave_nothing_at_interrupt()?;
+    }
+    let file = args.file(&sources)?;
+    let mut out: Box<dyn Write + Send> = match &file {
+        None => Box::new(BufWriter::new(io::stdout())),
+        Some(file) => Box::new(BufWriter::new(file.writer()?)),
+    };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(thread_count(args.threads)).build()?;
     let limit = args.max_record_bytes.unwrap_or(Limits::default().max_record_bytes).max(1);
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -111,6 +119,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         redactor.end();
     }
     out.flush().context("cannot write the output")?;
+    drop(out);
+    file.map_or(Ok(()), WholeFile::settle)?;
     if !args.quiet {
         say(redactor.summary(), &unread);
     }
@@ -178,19 +188,13 @@ impl Args {
         }
     }
 
-    fn open(&self, sources: &[Source]) -> anyhow::Result<Box<dyn Write + Send>> {
-        let Some(path) = &self.out else { return Ok(Box::new(BufWriter::new(io::stdout()))) };
-        if sources.iter().any(|source| is_same(&source.origin, path)) {
+    fn file(&self, sources: &[Source]) -> anyhow::Result<Option<WholeFile>> {
+        let Some(path) = &self.out else { return Ok(None) };
+        if sources.iter().any(|source| source.origin.is_at(path)) {
             bail!("--out {} would overwrite an input", path.display());
         }
-        let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Box::new(BufWriter::new(file)))
+        WholeFile::create(path).map(Some)
     }
-}
-
-fn is_same(origin: &Origin, path: &Path) -> bool {
-    let Origin::File(file) = origin else { return false };
-    matches!((file.canonicalize(), path.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// What was done, on standard error.

@@ -20,6 +20,8 @@ use llmverify::{
     text::excerpt::shown,
 };
 
+use super::outputs::write_whole;
+
 /// Where suppressions come from, and where drafts go.
 #[derive(Debug, Args)]
 pub struct SuppressionArgs {
@@ -79,7 +81,7 @@ pub fn write_draft(path: &Path, suppressions: &Suppressions, report: &Report) ->
             shown(place)
         );
     }
-    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    write_whole(path, text)?;
     Ok(drafts.len())
 }
 

@@ -31,6 +31,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use globset::{GlobBuilder, GlobMatcher};
 use walkdir::{DirEntry, WalkDir};
 
+use same_file::Handle;
+
 use super::{
     compression::Decompressed,
     names::{self, COMPRESSED_EXTENSIONS, LOG_EXTENSIONS, Said},
@@ -61,6 +63,23 @@ pub enum Origin {
     File(PathBuf),
     /// Nothing, and why.
     Missing(String),
+}
+
+impl Origin {
+    /// Whether `path` is what it reads from, under whatever name: a link, another path, a redirection.
+    pub fn is_at(&self, path: &Path) -> bool {
+        // Two names of a device or a pipe are no file that could be lost.
+        if !path.is_file() {
+            return false;
+        }
+        match self {
+            Origin::StandardInput => {
+                matches!((Handle::stdin(), Handle::from_path(path)), (Ok(input), Ok(file)) if input == file)
+            }
+            Origin::File(file) => same_file::is_same_file(file, path).unwrap_or(false),
+            Origin::Missing(_) => false,
+        }
+    }
 }
 
 /// A file or folder below an argument that is not read.

@@ -288,12 +288,11 @@ impl Reader {
 
     /// Whether `path` is a source that is still to be read, under whatever name.
     pub fn will_read(&self, path: &Path) -> bool {
-        let Ok(path) = path.canonicalize() else { return false };
-        let origins = self.waiting.iter().filter_map(|waiting| match waiting {
-            Waiting::Listed(Source { origin: Origin::File(file), .. }) => Some(file),
-            _ => None,
+        let is_waiting = self.waiting.iter().any(|waiting| match waiting {
+            Waiting::Listed(source) => source.origin.is_at(path),
+            _ => false,
         });
-        origins.chain(&self.followed).any(|file| file.canonicalize().is_ok_and(|file| file == path))
+        is_waiting || self.followed.iter().any(|file| same_file::is_same_file(file, path).unwrap_or(false))
     }
 
     /// What has been read so far.
