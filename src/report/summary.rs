@@ -659,6 +659,7 @@ fn counts(whole: &Partial, totals: &Totals) -> Counts {
         not_assessed: whole.decisions.not_assessed,
         high_risk: whole.high_risk,
         rejected: whole.ledger.rejected,
+        unaccounted: whole.ledger.total().abs_diff(units(whole, totals)),
         partially_read: whole.ledger.partially_read,
         unreadable_sources: totals.unreadable_sources,
         unreadable: totals.unreadable.iter().map(|name| shown(name)).collect(),
@@ -946,6 +947,7 @@ mod tests {
         let totals = Totals { units: 99, ..samples::totals() };
         let report = Report::new(samples::partial(), &totals, &gate::Policy::default(), &health::Settings::default());
         assert!(!report.input.ledger_adds_up);
+        assert_eq!((report.gate.exit.code(), report.gate.reasons[0].rule), (3, "ledger"));
     }
 
     #[test]

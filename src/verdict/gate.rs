@@ -142,6 +142,8 @@ pub struct Counts {
     pub high_risk: u64,
     /// Units that are no record.
     pub rejected: u64,
+    /// Units of which the report cannot say what became of them: more or fewer were counted than there were.
+    pub unaccounted: u64,
     /// Records that were audited without a field that was present but unusable.
     pub partially_read: u64,
     /// Sources that could not be opened, or not read to their end.
@@ -262,6 +264,7 @@ pub fn decide(policy: &Policy, counts: &Counts, facts: &[(&'static str, String)]
     let could_not_audit = |rule, message| Reason { exit: ExitStatus::CouldNotAudit, rule, message };
     let violated = |rule, message| Reason { exit: ExitStatus::PolicyViolated, rule, message };
     let of_records = [
+        unaccounted(counts).map(|message| could_not_audit("ledger", message)),
         unreadable(counts).map(|message| could_not_audit("unreadable_sources", message)),
         too_few(policy, counts).map(|message| could_not_audit("min_records", message)),
         too_many_rejected(policy, counts).map(|message| could_not_audit("max_rejected", message)),
@@ -295,6 +298,16 @@ fn in_range(share: f64) -> Result<f64, String> {
     } else {
         Err(format!("a share of {share} is not between 0 and 1; five percent is 0.05 or \"5%\""))
     }
+}
+
+fn unaccounted(counts: &Counts) -> Option<String> {
+    let n = counts.unaccounted;
+    (n > 0).then(|| {
+        format!(
+            "what became of {n} {} is not known, which is a fault of llmverify; please report it",
+            plural(n, "unit", "units")
+        )
+    })
 }
 
 fn unreadable(counts: &Counts) -> Option<String> {
@@ -519,6 +532,7 @@ mod tests {
 
     #[test]
     fn what_could_not_be_read_fails_the_audit() {
+        check(Policy::default(), Counts { unaccounted: 1, ..clean(100) }, 3, &["ledger"]);
         check(Policy::default(), Counts { rejected: 1, ..clean(100) }, 3, &["max_rejected"]);
         check(Policy::default(), Counts { partially_read: 1, ..clean(100) }, 3, &["max_rejected"]);
         check(Policy::default(), Counts { unreadable_sources: 1, ..clean(100) }, 3, &["unreadable_sources"]);
