@@ -119,3 +119,29 @@ fn no_input_is_written_under_any_name() {
         }
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_no_success_and_no_wrong_usage() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = log(folder.path(), 3);
+    for arguments in [
+        &["--help"][..],
+        &["audit", "--help"],
+        &["audit", &log],
+        &["audit", &log, "--format", "jsonl"],
+        &["explain", &log, "--line", "2"],
+        &["inspect", &log],
+        &["convert", &log],
+        &["redact", &log],
+        &["rules"],
+        &["engines"],
+        &["config", "show"],
+        &["schema", "report"],
+    ] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_llmverify"));
+        let status = command.args(arguments).stdin(Stdio::null()).stdout(full).stderr(Stdio::null()).status();
+        assert_eq!(status.unwrap().code(), Some(3), "{arguments:?}");
+    }
+}

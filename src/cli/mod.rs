@@ -25,7 +25,7 @@ mod schema;
 pub mod style;
 mod suppressions;
 
-use std::io;
+use std::io::{self, ErrorKind, Write as _};
 
 use clap::{ColorChoice, Parser, Subcommand};
 
@@ -80,7 +80,15 @@ enum Command {
 /// # Errors
 /// Wrong usage, an unusable configuration, or output that cannot be written; see [`status_of`].
 pub fn run() -> anyhow::Result<ExitStatus> {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Help and version are output like any other: a full disk is no success.
+        Err(message) => {
+            message.print()?;
+            io::stdout().flush()?;
+            return Ok(if message.use_stderr() { ExitStatus::Usage } else { ExitStatus::Ok });
+        }
+    };
     match cli.color {
         ColorChoice::Auto => {}
         ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
@@ -125,14 +133,19 @@ impl std::fmt::Display for CouldNotAudit {
 
 impl std::error::Error for CouldNotAudit {}
 
-/// The exit status that belongs to an error: wrong usage, unless it says otherwise.
+/// The exit status that belongs to an error: wrong usage, unless it says otherwise, or a disk was full.
 pub fn status_of(error: &anyhow::Error) -> ExitStatus {
-    if error.downcast_ref::<CouldNotAudit>().is_some() { ExitStatus::CouldNotAudit } else { ExitStatus::Usage }
+    let is_full = |cause: &(dyn std::error::Error + 'static)| {
+        let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        matches!(kind, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge))
+    };
+    let could_not = error.downcast_ref::<CouldNotAudit>().is_some() || error.chain().any(is_full);
+    if could_not { ExitStatus::CouldNotAudit } else { ExitStatus::Usage }
 }
 
 /// Whether the reader of our output has gone, which is its right.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()
-        .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe))
+        .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe))
 }
