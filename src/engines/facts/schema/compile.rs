@@ -1,7 +1,7 @@
 //! A JSON Schema made ready: refused where it would fetch something or take too long, compiled otherwise.
 //!
 //! **Formula**: with T the places that a schema unfolds into (references followed, a way back counted once) and m the most
-//! schemas that look at one value, an instance of n values and depth d takes at most T n steps, or m^(d + 1) n when the
+//! schemas that look at one value (a list of required names or of allowed values is as many steps as it is long), an instance of n values and depth d takes at most T n steps, or m^(d + 1) n when the
 //! schema is recursive. What would take more than [`STEPS_MAX`] is not begun.
 //!
 //! **Source**: JSON Schema 2020-12 and the drafts before it; the crate `jsonschema` checks, without its network features.
@@ -77,11 +77,11 @@ impl Compiled {
         Ok(Compiled { validator, cost })
     }
 
-    /// The validator, when it is done with `instance` in time.
+    /// The validator and its steps, when it is done with `instance` in time.
     ///
     /// # Errors
     /// [`TOO_LONG`].
-    pub fn for_instance(&self, instance: &Value) -> Result<&Validator, Refusal> {
+    pub fn for_instance(&self, instance: &Value) -> Result<(&Validator, f64), Refusal> {
         let (mut values, mut depth) = (0, 0);
         measure(instance, 1, &mut values, &mut depth);
         let steps = if self.cost.is_recursive {
@@ -89,7 +89,7 @@ impl Compiled {
         } else {
             self.cost.unfolded * values as f64
         };
-        if steps <= STEPS_MAX { Ok(&self.validator) } else { Err(TOO_LONG) }
+        if steps <= STEPS_MAX { Ok((&self.validator, steps)) } else { Err(TOO_LONG) }
     }
 }
 
@@ -100,6 +100,15 @@ fn measure(value: &Value, at: usize, values: &mut usize, depth: &mut usize) {
         Value::Array(items) => items.iter().for_each(|item| measure(item, at + 1, values, depth)),
         Value::Object(members) => members.values().for_each(|member| measure(member, at + 1, values, depth)),
         _ => {}
+    }
+}
+
+/// How many things a list, or a map of lists, names.
+fn listed(value: &Value) -> usize {
+    match value {
+        Value::Array(names) => names.len(),
+        Value::Object(lists) => lists.values().map(listed).sum(),
+        _ => 0,
     }
 }
 
@@ -161,6 +170,8 @@ const PARTS: [&str; 11] = [
     "contains",
     "contentSchema",
 ];
+/// Keywords that hold a list of what is looked for one by one, or a map of names to such lists.
+const LISTS: [&str; 3] = ["required", "enum", "dependentRequired"];
 /// Keywords that hold a map of names to schemas.
 const MAPS: [&str; 6] = ["properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"];
 
@@ -211,7 +222,8 @@ impl<'s> Walk<'s> {
             None => {}
         }
         self.places.insert(key, Place::Open);
-        let (mut unfolded, mut at_one_value) = (1.0, 1.0);
+        let listed = LISTS.iter().filter_map(|keyword| members.get(*keyword)).map(listed).sum::<usize>() as f64;
+        let (mut unfolded, mut at_one_value) = (1.0 + listed, 1.0 + listed);
         for target in self.same_value(members)? {
             let (all, here) = self.visit(target, depth + 1, true)?;
             unfolded += all;
@@ -394,10 +406,10 @@ mod tests {
         let tree = json!({"type": "object", "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}, "n": {"type": "integer"}}});
         let compiled = Compiled::new(&tree).unwrap();
         let instance = json!({"left": {"left": {"n": 1}}, "right": {"n": "x"}});
-        assert_eq!(compiled.for_instance(&instance).unwrap().iter_errors(&instance).count(), 1);
+        assert_eq!(compiled.for_instance(&instance).unwrap().0.iter_errors(&instance).count(), 1);
         let catastrophic = Compiled::new(&json!({"pattern": "^(a+)+$"})).unwrap();
         let text = json!("a".repeat(50_000) + "!");
-        assert!(!catastrophic.for_instance(&text).unwrap().is_valid(&text));
+        assert!(!catastrophic.for_instance(&text).unwrap().0.is_valid(&text));
     }
 
     #[test]
@@ -407,6 +419,12 @@ mod tests {
         let nested = |depth: usize| (0..depth).fold(json!(1), |inner, _| json!({"a": inner}));
         assert!(compiled.for_instance(&nested(4)).is_ok());
         assert_eq!(compiled.for_instance(&nested(100)).err(), Some(TOO_LONG));
+        // 146 kB that took 24 GB while a list of names was one step.
+        let names: Vec<String> = (0..3_000).map(|n| format!("k{n}")).collect();
+        let compiled = Compiled::new(&json!({"items": {"required": names}})).unwrap();
+        let objects = |count: usize| Value::Array(vec![json!({}); count]);
+        assert_eq!(compiled.for_instance(&objects(30_000)).err(), Some(TOO_LONG));
+        assert!(compiled.for_instance(&objects(100)).is_ok());
     }
 
     #[test]
@@ -417,7 +435,7 @@ mod tests {
             "required": ["type"],
         }));
         let compiled = Compiled::new(&schema).unwrap();
-        let valid = |instance: Value| compiled.for_instance(&instance).unwrap().is_valid(&instance);
+        let valid = |instance: Value| compiled.for_instance(&instance).unwrap().0.is_valid(&instance);
         assert!(valid(json!({"type": 1.5, "list": ["a"], "x": {}})));
         assert!(
             !valid(json!({"type": "a"}))

@@ -181,12 +181,19 @@ pub struct Breach {
     pub detail: String,
 }
 
+/// Steps of a check up to which all breaches are listed. They are gathered before the first can be looked at, some hundred bytes
+/// each; of what takes more, the first is told.
+pub const LISTED_STEPS_MAX: f64 = 1e5;
+
 /// The breaches of `schema` by `instance`, in a fixed order, at most [`FINDINGS_MAX`].
 ///
 /// # Errors
 /// When the check would take too long.
 pub fn breaches(schema: &Compiled, instance: &Value) -> Result<Vec<Breach>, Refusal> {
-    let validator = schema.for_instance(instance)?;
+    let (validator, steps) = schema.for_instance(instance)?;
+    if steps > LISTED_STEPS_MAX {
+        return Ok(validator.validate(instance).map_or_else(|error| of_error(&error), |()| Vec::new()));
+    }
     if validator.is_valid(instance) {
         return Ok(Vec::new());
     }
@@ -549,7 +556,7 @@ fn check_answer(view: &View<'_, '_>, schema: &Compiled, whole: bool, is_declared
     let Some((span, instance)) = span.zip(instance) else {
         let plain = Value::from(text);
         match schema.for_instance(&plain) {
-            Ok(validator) if validator.is_valid(&plain) => checked.checked += 1,
+            Ok((validator, _)) if validator.is_valid(&plain) => checked.checked += 1,
             Ok(_) => {
                 let broken = view.response.json.as_ref().map_or(0..text.len(), |part| part.span.clone());
                 let detail = "a schema is declared, and the answer holds no JSON that parses".to_owned();
@@ -637,6 +644,14 @@ mod tests {
         let found = found(unit);
         let found: Vec<(&str, &str)> = found.iter().map(|(rule, text)| (rule.as_str(), text.as_str())).collect();
         assert_eq!(found, expected, "{unit}");
+    }
+
+    #[test]
+    fn of_many_breaches_the_first_is_told() {
+        let names: Vec<String> = (0..100).map(|n| format!("k{n}")).collect();
+        let schema = Compiled::new(&serde_json::json!({"items": {"required": names}})).unwrap();
+        let told = |count: usize| breaches(&schema, &Value::Array(vec![serde_json::json!({}); count])).unwrap().len();
+        assert_eq!((told(2), told(3_000)), (FINDINGS_MAX, 1));
     }
 
     const SCHEMA: &str = r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"enum":["x","y"]},"c":{"pattern":"^z"}},"required":["a"],"additionalProperties":false}"#;
