@@ -1,6 +1,7 @@
 //! A report is the older one or the new one, whole, whenever the process ends; and no input is ever written.
 
 #![cfg(unix)]
+#![allow(clippy::disallowed_methods, reason = "a process is killed at moments of its run")]
 
 use std::{
     fs::{self, File},
