@@ -310,7 +310,14 @@ impl Said {
             let is_dated =
                 said.numbers.iter().any(|number| number.date().is_some() && (number.token..number.end).contains(&at));
             let is_period = said.periods.iter().flatten().any(|(place, _)| *place == at);
-            if !token.is_content() || token.value > 0 || is_function || is_dated || is_period || is_unit(text, list, at)
+            // One side of a pair ("included") is compared, common as it is.
+            let is_side = own.iter().any(|(_, mark)| matches!(mark, Mark::Side { kind: Kind::Opposite, .. }));
+            if !(token.is_content() || is_side)
+                || token.value > 0
+                || is_function
+                || is_dated
+                || is_period
+                || is_unit(text, list, at)
             {
                 continue;
             }
@@ -1291,6 +1298,8 @@ mod tests {
     fn opposites() {
         check("Pets are allowed.", "Pets are not allowed.", Some("opposite"));
         check("Pets are not allowed.", "Pets are forbidden.", None);
+        check("Breakfast is not included and costs 14 euros.", "Breakfast is included.", Some("opposite"));
+        check("Lunch is not included today.", "Lunch is not included.", None);
         check("The road is closed in winter.", "The road is open in winter.", Some("opposite"));
         check("Errors are common.", "Errors are not uncommon.", None);
         check("The plan is compatible.", "The plan is incompatible.", Some("opposite"));
